@@ -1,0 +1,1 @@
+"""The benchmarks: every published figure, beside its peer, measured in one run."""

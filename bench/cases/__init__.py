@@ -1,0 +1,1 @@
+"""The cases, one file each; `bench.case` says what a case is."""

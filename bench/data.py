@@ -1,0 +1,42 @@
+"""The data that every side stores: made once here, so that all store the same.
+
+NumPy and PyArrow are imported inside the functions: a process that measures its own
+memory must not load what it does not use.
+"""
+
+from __future__ import annotations
+
+WIDE_COLUMNS = 100
+WIDE_ROWS = 10_000
+SMALL_ROWS = 128
+SEED = 20_240_229
+
+
+def wide_table():
+    """100 float64 columns of 10,000 rows (8 MB), random, no nulls."""
+    import numpy as np
+    import pyarrow as pa
+
+    random = np.random.default_rng(SEED)
+    return pa.table({f"c{i:03}": random.random(WIDE_ROWS) for i in range(WIDE_COLUMNS)})
+
+
+def small_table(number: int):
+    """One float64 column of 128 rows: 1 KiB. Row 0 is `number`, so that a mix-up shows."""
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.table({"x": np.arange(number, number + SMALL_ROWS, dtype=np.float64)})
+
+
+def array(n_bytes: int):
+    """Random float64, shape (n_bytes / 8,): no page of it is zero or repeats."""
+    import numpy as np
+
+    return np.random.default_rng(SEED).random(n_bytes // 8)
+
+
+def wide_digest(table) -> list[float]:
+    """Columns, rows, first and last value of an Arrow table: equal on every side."""
+    first, last = table.column(0), table.column(table.num_columns - 1)
+    return [table.num_columns, table.num_rows, first[0].as_py(), last[len(last) - 1].as_py()]

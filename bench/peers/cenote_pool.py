@@ -1,0 +1,187 @@
+"""Cenote: a client of a served pool, through the public Python surface only."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from bench import data, measure
+from bench.peers.ipc_file import touch
+
+COPY_THREADS_VARIABLE = "CENOTE_COPY_THREADS"
+SETTLE_S = 0.2
+"""Time for the pool to take dropped space back before the next put."""
+POLL_S = 0.001
+
+
+class CenotePool:
+    """One client. The daemon is the case's (`bench.pool`), never this process's."""
+
+    def __init__(self) -> None:
+        self._pool: Any = None
+        self._kept: Any = None
+
+    def open(self, address: str | None = None, threads: int | None = None) -> str:
+        if threads is not None:
+            os.environ[COPY_THREADS_VARIABLE] = str(threads)
+        import cenote
+        import pyarrow  # noqa: F401  (loaded by every reader, on every side)
+
+        self._cenote = cenote
+        if address is not None:
+            self._pool = cenote.connect(address)
+        return f"cenote {getattr(cenote, '__version__', '?')}"
+
+    def close(self) -> None:
+        self._kept = None
+        self._pool = None
+
+    def wait(self, address: str, within_s: float) -> int:
+        """Connects as soon as a daemon answers; returns when, on the monotonic clock.
+
+        `info()` is asked for, since a name is found in shared memory without the daemon.
+        """
+        deadline = time.monotonic() + within_s
+        while True:
+            try:
+                pool = self._cenote.connect(address)
+                pool.info()
+                answered = time.monotonic_ns()
+                self._pool = pool
+                return answered
+            except self._cenote.PoolUnavailable:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(POLL_S)
+
+    def info(self) -> dict[str, Any]:
+        return {key: value for key, value in dict(self._pool.info()).items()
+                if isinstance(value, (int, float, str))}
+
+    def count(self) -> int:
+        """Frames in the pool."""
+        return len(self._pool)
+
+    # -- the table of 100 columns
+
+    def load_wide(self) -> list[float]:
+        self._pool.put("wide", data.wide_table(), replace=True)
+        return data.wide_digest(self._pool.get("wide").to_arrow())
+
+    def get_wide(self, repeats: int, held: bool = False) -> list[int]:
+        """`get` alone: 100 columns leased. `held`: an earlier frame is still alive."""
+        get = self._pool.get
+        kept = get("wide")
+        assert len(kept.schema) == data.WIDE_COLUMNS
+        if not held:
+            kept = None
+        taken = measure.each(lambda: get("wide"), repeats)
+        del kept
+        return taken
+
+    def get_wide_arrow(self, repeats: int) -> list[int]:
+        """`get` and `to_arrow`: what a peer's get returns, a table ready for use."""
+        get = self._pool.get
+        return measure.each(lambda: get("wide").to_arrow(), repeats)
+
+    def first_get_wide(self) -> list[int]:
+        """`get`, then `to_arrow`, as the first acts of this process."""
+        clock = time.perf_counter_ns
+        start = clock()
+        frame = self._pool.get("wide")
+        got = clock()
+        table = frame.to_arrow()
+        done = clock()
+        assert table.num_columns == data.WIDE_COLUMNS
+        return [got - start, done - got]
+
+    def to_arrow_first(self, repeats: int) -> list[int]:
+        """`to_arrow` of a frame that has not made one; frame and table dropped each time."""
+        taken = []
+        clock = time.perf_counter_ns
+        with measure.collector_off():
+            for _ in range(repeats):
+                frame = self._pool.get("wide")
+                start = clock()
+                table = frame.to_arrow()
+                taken.append(clock() - start)
+                assert table.num_columns == data.WIDE_COLUMNS
+                del table, frame
+        return taken
+
+    def to_arrow_repeat(self, repeats: int, held: bool) -> list[int]:
+        """`to_arrow` of a frame that has made one before. `held`: the table still lives."""
+        frame = self._pool.get("wide")
+        table = frame.to_arrow()
+        assert data.wide_digest(table)[0] == data.WIDE_COLUMNS
+        if not held:
+            del table
+        return measure.each(frame.to_arrow, repeats)
+
+    # -- the gigabyte
+
+    def load_array(self, n_bytes: int) -> None:
+        self._array = data.array(n_bytes)
+
+    def put_array(self, repeats: int) -> list[int]:
+        columns = {"x": self._array}
+        return measure.each(lambda: self._pool.put("array", columns), repeats,
+                            settle_s=SETTLE_S, after=lambda _: self._pool.drop("array"))
+
+    def check_array(self) -> int:
+        """Puts the array once more and compares every value; returns the bytes."""
+        import numpy as np
+
+        self._pool.put("array", {"x": self._array})
+        try:
+            stored = self._pool.get("array").to_arrow()["x"].combine_chunks()
+            assert np.array_equal(stored.to_numpy(), self._array)
+            return stored.nbytes
+        finally:
+            stored = None
+            self._pool.drop("array")
+
+    def store_array(self, n_bytes: int) -> None:
+        self._pool.put("array", {"x": data.array(n_bytes)}, replace=True)
+
+    def read_array(self) -> int:
+        """Reads a byte of each page of the array in place; keeps it; returns bytes."""
+        frame = self._pool.get("array")
+        self._kept = (frame, frame.to_arrow())
+        return touch(self._kept[1])
+
+    # -- many small frames
+
+    def put_small(self, first: int, count: int) -> list[int]:
+        inputs = [(f"small-{number}", data.small_table(number))
+                  for number in range(first, first + count)]
+        put = self._pool.put
+        return measure.each_of(lambda pair: put(*pair), inputs)[0]
+
+    def get_small(self, numbers: list[int]) -> list[int]:
+        """`get` and `to_arrow` of each: as much as the peers give back."""
+        get = self._pool.get
+        taken, tables = measure.each_of(lambda name: get(name).to_arrow(),
+                                        [f"small-{number}" for number in numbers])
+        assert [table["x"][0].as_py() for table in tables] == numbers
+        return taken
+
+    def get_one(self, number: int, repeats: int) -> list[int]:
+        """`get` of one name, over and over; the frame is dropped each time."""
+        get, name = self._pool.get, f"small-{number}"
+        assert get(name).to_arrow()["x"][0].as_py() == number
+        return measure.each(lambda: get(name), repeats)
+
+    def fill(self, n_bytes: int, frames_max: int) -> dict[str, int]:
+        """Puts frames of one float64 column of `n_bytes` until the pool is full.
+
+        Returns how many fitted, the bytes of data in them, and whether it was full.
+        """
+        columns = {"x": data.array(n_bytes)}
+        for number in range(frames_max):
+            try:
+                self._pool.put(f"frame-{number}", columns)
+            except self._cenote.PoolExhausted:
+                return {"frames": number, "bytes": number * n_bytes, "full": True}
+        return {"frames": frames_max, "bytes": frames_max * n_bytes, "full": False}
