@@ -79,7 +79,9 @@ fn memcpy_then_hash(lane: &Lane) {
     hash_leaves(lane);
 }
 
-const CANDIDATES: [(&str, fn(&Lane)); 5] = [
+type Work = fn(&Lane);
+
+const CANDIDATES: [(&str, Work); 5] = [
     ("memcpy, whole", memcpy),
     ("memcpy, 1 MiB leaves", memcpy_leaves),
     ("hash, 1 MiB leaves", hash_leaves),
@@ -88,7 +90,7 @@ const CANDIDATES: [(&str, fn(&Lane)); 5] = [
 ];
 
 /// Seconds for all lanes at once, a thread each.
-fn time(lanes: &[Lane], work: fn(&Lane)) -> f64 {
+fn time(lanes: &[Lane], work: Work) -> f64 {
     let start_line = Barrier::new(lanes.len() + 1);
     std::thread::scope(|scope| {
         let threads: Vec<_> = lanes
