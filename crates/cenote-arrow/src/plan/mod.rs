@@ -1,13 +1,14 @@
 //! Plans: which bytes of an array go where inside a chunk.
 //!
 //! Planning reads an array's offsets at their ends, its views and its union offsets, never
-//! its values, and copies nothing (but see [`views`]). The array is walked depth first;
+//! its values, and copies nothing (but for sparse views: see `views` and `list_views`). The array is walked depth first;
 //! each node's buffers are placed before its children's, in the Arrow format's order, and
 //! the layout is encoded on the way.
 //!
 //! Only the rows asked for are planned: bitmaps are shifted to bit 0, offsets rebased to 0
 //! and what they point into is trimmed. A dictionary's values are kept whole.
 
+mod list_views;
 mod shape;
 mod views;
 
@@ -199,6 +200,9 @@ impl Planner {
             match child {
                 Child::Rows { data, start, len } => {
                     self.node(data, start, len, depth + 1)?;
+                }
+                Child::Gathered { data } => {
+                    self.node(&data, 0, data.len(), depth + 1)?;
                 }
                 Child::RunEnds { runs, ends } => {
                     self.emit(runs, 0, None, vec![ends], depth + 1)?;

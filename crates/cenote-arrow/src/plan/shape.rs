@@ -4,7 +4,7 @@ use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::UnionFields;
 
-use super::{PlanError, malformed, views};
+use super::{PlanError, list_views, malformed, views};
 use crate::physical::Physical;
 use crate::segment::{Source, integer};
 
@@ -20,6 +20,8 @@ pub(super) struct Shape<'a> {
 pub(super) enum Child<'a> {
     /// Rows of an array.
     Rows { data: &'a ArrayData, start: usize, len: usize },
+    /// Rows that had to be gathered into an array of their own.
+    Gathered { data: ArrayData },
     /// The run ends of a run-end encoded array, cut to the rows planned.
     RunEnds { runs: usize, ends: Source },
 }
@@ -55,10 +57,7 @@ pub(super) fn of<'a>(
             let (offsets, first, count) = rebased(data, offset_width, at, len)?;
             Ok(Shape { buffers: vec![offsets], children: vec![child(0, first, count)?] })
         }
-        Physical::ListView { offset_width, .. } => {
-            let (buffers, first, count) = list_view(data, offset_width, at, len)?;
-            Ok(Shape { buffers, children: vec![child(0, first, count)?] })
-        }
+        Physical::ListView { offset_width, .. } => list_views::of(data, offset_width, at, len),
         Physical::FixedSizeList { size, .. } => {
             let scaled = |n: usize| n.checked_mul(size).ok_or(PlanError::TooLong { length: n });
             Ok(Shape { buffers: vec![], children: vec![child(0, scaled(at)?, scaled(len)?)?] })
@@ -141,7 +140,7 @@ fn rebased(
 ) -> Result<(Source, usize, usize), PlanError> {
     if len == 0 {
         // Arrow allows an empty array to have no offset; a chunk always has the first.
-        return Ok((Source::Bytes(Buffer::from(vec![0; width])), 0, 0));
+        return Ok((Source::Bytes(Buffer::from(vec![0u8; width])), 0, 0));
     }
     let offsets = slice(data, 0, width, at, len + 1)?;
     let (base, end) = (integer(&offsets, width, 0), integer(&offsets, width, len));
@@ -152,33 +151,6 @@ fn rebased(
     let source =
         if base == 0 { Source::Bytes(offsets) } else { Source::Offsets { width, offsets, base } };
     Ok((source, first, count))
-}
-
-/// Offsets and sizes of list views, and the range of the child they reach.
-fn list_view(
-    data: &ArrayData,
-    width: usize,
-    at: usize,
-    len: usize,
-) -> Result<(Vec<Source>, usize, usize), PlanError> {
-    let offsets = slice(data, 0, width, at, len)?;
-    let sizes = slice(data, 1, width, at, len)?;
-    let (mut first, mut last) = (i64::MAX, 0);
-    for row in 0..len {
-        let size = integer(&sizes, width, row);
-        if size != 0 {
-            let offset = integer(&offsets, width, row);
-            let end = offset.checked_add(size).filter(|_| offset >= 0 && size > 0);
-            last = last.max(end.ok_or_else(|| malformed(data, "list views: negative"))?);
-            first = first.min(offset);
-        }
-    }
-    let base = first.min(last);
-    let (Ok(first), Ok(count)) = (usize::try_from(base), usize::try_from(last - base)) else {
-        return Err(malformed(data, "list views: out of range"));
-    };
-    let offsets = Source::ViewOffsets { width, offsets, sizes: sizes.clone(), base };
-    Ok((vec![offsets, Source::Bytes(sizes)], first, count))
 }
 
 type Range = (usize, usize);

@@ -3,8 +3,8 @@
 //! A view of more than 12 bytes points into one of the array's data buffers, which slicing
 //! and filtering leave whole. Where the planned views use less than half of those bytes,
 //! the used ones are gathered into new buffers, so that a slice does not carry its parent
-//! into the pool: never more than twice the bytes in use are stored. This is the one place
-//! where planning copies values.
+//! into the pool: never more than twice the bytes in use are stored. The copy is made while
+//! planning; only `list_views` does the same.
 
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ArrayData;
