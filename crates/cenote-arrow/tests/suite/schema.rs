@@ -79,7 +79,23 @@ fn frames_are_checked() {
 }
 
 /// arrow-ipc numbers the children of a union without type ids itself, and panics at the
-/// 129th. The widest union that Arrow allows has 128, all of which come back.
+/// 129th. A struct whose type tag is changed to a union's is such a message.
+#[test]
+fn too_wide_a_union_is_refused() {
+    const STRUCT: u8 = 13;
+    const UNION: u8 = 14;
+    let fields = (0..129).map(|_| Field::new("f", DataType::Int8, true));
+    let wide = DataType::Struct(fields.collect());
+    let bytes = encode_schema(&Schema::new(vec![Field::new("u", wide, false)])).unwrap();
+    let refused = (8..bytes.len()).filter(|&at| bytes[at] == STRUCT).filter(|&at| {
+        let mut changed = bytes.clone();
+        changed[at] = UNION;
+        matches!(decode_schema(&changed), Err(SchemaError::UnionTooWide { children: 129 }))
+    });
+    assert_eq!(refused.count(), 1);
+}
+
+/// The widest union that Arrow allows has 128 children.
 #[test]
 fn the_widest_union_comes_back() {
     let fields = (0..=127i8).map(|id| (id, Arc::new(Field::new("f", DataType::Int8, true))));
