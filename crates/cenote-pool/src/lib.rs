@@ -1,5 +1,23 @@
 //! The pool: board, leases, arenas, catalog, and the daemon that owns them.
+//!
+//! - [`protocol`]: the shared words and who may write them, as pure state machines
+//! - [`manifest`], [`message`], [`row`]: what is stored, said and remembered
+//! - [`boardfile`], [`space`], [`arena`], [`session`], [`catalog`]: the protocol's world
+//! - [`pool`]: the owner; [`server`]: the owner behind a socket
+//! - [`rundir`]: where it all lives; [`step`]: where a test may end it
 
+pub mod arena;
+pub mod boardfile;
+pub mod catalog;
 pub mod id;
+pub mod manifest;
+pub mod message;
+pub mod pool;
 pub mod protocol;
 pub mod row;
+pub mod rundir;
+pub mod server;
+pub mod session;
+pub mod space;
+pub mod step;
+pub mod words;

@@ -170,7 +170,7 @@ impl Pool {
     fn collect(&self, ledger: &mut Book) -> bool {
         let mark = ledger.mark();
         let mut leased = Leased::default();
-        self.page.scan(|lease| leased.add(lease));
+        self.page.scan(u64::MAX, |lease| leased.add(lease));
         let freed = ledger.collect(mark, &leased);
         for place in &freed.places {
             self.cells.write(place.offset, RUBBISH);
@@ -319,7 +319,7 @@ fn adopt(pool: &mut Pool, old: World, budget: &Budget) -> Result<(Book, World), 
     world.manifests = old.manifests;
     let rows = world.rows();
     let mut leased = Leased::default();
-    pool.page.scan(|lease| leased.add(lease));
+    pool.page.scan(u64::MAX, |lease| leased.add(lease));
     let owned = Board::open(pool.board.owned_by(budget)).expect("sound");
     let reader = pool.world(budget, 0);
     let manifests = world.manifests.clone();

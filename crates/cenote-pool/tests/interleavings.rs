@@ -109,7 +109,7 @@ fn write(board: &Board<Words>, record: RecordId, generation: Generation, offset:
 fn scan(pages: &[&LeasePage<Words>]) -> Leased {
     let mut leased = Leased::default();
     for page in pages {
-        page.scan(|lease| leased.add(lease));
+        page.scan(u64::MAX, |lease| leased.add(lease));
     }
     leased
 }

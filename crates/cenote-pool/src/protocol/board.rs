@@ -217,12 +217,14 @@ impl<M: Memory> Board<M> {
         if load(at::MAGIC) != MAGIC {
             return Err(HeaderError::Magic(load(at::MAGIC)));
         }
-        if load(at::VERSION) != LAYOUT_VERSION {
-            return Err(HeaderError::Version { found: load(at::VERSION), known: LAYOUT_VERSION });
-        }
+        // In every version the first nine words are these, so that another version is told
+        // from damage.
         let (found, computed) = (load(at::CHECKSUM), header_checksum(&memory));
         if found != computed {
             return Err(HeaderError::Checksum { found, computed });
+        }
+        if load(at::VERSION) != LAYOUT_VERSION {
+            return Err(HeaderError::Version { found: load(at::VERSION), known: LAYOUT_VERSION });
         }
         let shape = Shape {
             entries: load(at::ENTRIES_MAX),

@@ -166,6 +166,33 @@ impl<M: Memory> HeadTable<M> {
         bytes
     }
 
+    /// All live names and their manifests, as far as their records prove themselves.
+    pub fn entries(&self) -> Vec<(String, EntryId)> {
+        let mut found = Vec::new();
+        for slot in 0..self.slots {
+            let at = self.slot_at(slot);
+            let reference = self.memory.load(at + 2, Ordering::Relaxed);
+            let head = Head::unpack(self.memory.load(at + 1, Ordering::Relaxed));
+            let Some(manifest) = head.manifest else { continue };
+            if self.memory.load(at, Ordering::Acquire) == 0 || reference >= self.name_words {
+                continue;
+            }
+            let record = HEADER_WORDS + self.slots * SLOT_WORDS + reference;
+            let word = self.memory.load(record, Ordering::Relaxed);
+            let length = word & 0xFFFF_FFFF;
+            if length > NAME_BYTES_MAX as u64 {
+                continue;
+            }
+            let bytes = self.name_bytes(record, length);
+            if check(&bytes) == word >> 32
+                && let Ok(name) = String::from_utf8(bytes)
+            {
+                found.push((name, manifest));
+            }
+        }
+        found
+    }
+
     /// The slot's head.
     #[inline(always)]
     pub fn head_word(&self, slot: HeadSlot) -> u64 {

@@ -166,9 +166,10 @@ impl<M: Memory> LeasePage<M> {
         live
     }
 
-    /// Reads all leases; to be called by the pool after [`Memory::fence`].
-    pub fn scan(&self, mut each: impl FnMut(Lease)) {
-        for at in HEADER_WORDS..HEADER_WORDS + self.in_use() {
+    /// Reads all leases of the first `slots` slots; to be called by the pool after
+    /// [`Memory::fence`].
+    pub fn scan(&self, slots: u64, mut each: impl FnMut(Lease)) {
+        for at in HEADER_WORDS..HEADER_WORDS + self.in_use().min(slots) {
             // SYNC lease-clear: pairs with `clear`.
             if let Some(lease) = Lease::unpack(self.memory.load(at, Ordering::Acquire)) {
                 each(lease);

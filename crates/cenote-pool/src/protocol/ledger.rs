@@ -71,7 +71,7 @@ pub trait World {
 }
 
 /// A chunk that its writer has sealed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sealed {
     /// Where.
     pub place: Place,
@@ -230,6 +230,12 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
     /// Where a live data chunk stands.
     pub fn place(&self, entry: EntryId) -> Option<(Place, u64)> {
         self.chunks.get(&entry).map(|chunk| (chunk.place, chunk.checksum))
+    }
+
+    /// The version that a chunk, in this life, belongs to first, and the chunk's bytes.
+    pub fn chunk(&self, entry: EntryId, generation: Generation) -> Option<((EntryId, Generation), u64)> {
+        let chunk = self.chunks.get(&entry).filter(|c| c.generation == generation)?;
+        Some((*chunk.versions.first()?, chunk.place.length))
     }
 
     /// Whether any lease on it, or a version lease on one of its versions, is in `leased`.

@@ -258,10 +258,15 @@ fn survey<M: Memory>(board: &Board<M>, sound: &impl Fn(&Place) -> bool) -> Surve
     let mut free_records = Vec::new();
     #[expect(clippy::cast_possible_truncation, reason = "bounded by 2^28")]
     let (entries_end, records_end) = (entries as u32, count as u32);
+    let overlapping = overlapping(board, records_end);
     for at in 0..records_end {
         let record = RecordId(at);
         match board.location(record) {
-            Some(location) if location.tenant.entry.0 < entries_end && sound(&location.place) => {
+            Some(location)
+                if location.tenant.entry.0 < entries_end
+                    && sound(&location.place)
+                    && !overlapping.contains(&record) =>
+            {
                 // Whoever reads it next looks for himself.
                 board.set_verified(record, false);
                 records.insert(record, location);
@@ -275,4 +280,26 @@ fn survey<M: Memory>(board: &Board<M>, sound: &impl Fn(&Place) -> bool) -> Surve
         }
     }
     Survey { records, free_records, entries_end, records_end }
+}
+
+/// Records that claim bytes of another: none is believed. No history of stores makes one; a
+/// damaged board does, and freeing either place would take the other's bytes.
+fn overlapping<M: Memory>(board: &Board<M>, records_end: u32) -> std::collections::HashSet<RecordId> {
+    let all = (0..records_end).map(RecordId);
+    let mut places: Vec<_> = all.filter_map(|r| Some((r, board.location(r)?.place))).collect();
+    places.sort_unstable_by_key(|(_, place)| (place.arena, place.offset));
+    let mut found = std::collections::HashSet::new();
+    let mut widest: Option<(RecordId, Place)> = None;
+    for (record, place) in places {
+        if let Some((other, wide)) = widest
+            && wide.arena == place.arena
+            && wide.end().max(wide.offset + 1) > place.offset
+        {
+            found.extend([record, other]);
+        }
+        if widest.is_none_or(|(_, w)| w.arena != place.arena || w.end() < place.end()) {
+            widest = Some((record, place));
+        }
+    }
+    found
 }

@@ -1,0 +1,296 @@
+//! The work behind the lock: dead clients, retired places, dead pages, the catalog, the
+//! reserve, thin arenas, and verifying what was taken over.
+
+use std::time::{Duration, Instant};
+
+use cenote_region::copy::checksum_reader;
+use cenote_region::space::punch;
+
+use super::open::TICK;
+use super::{Arc, Core, Leased, Liveness, Ordering, Pool, PoisonError, SessionId};
+use crate::space::fill;
+use crate::step::reach;
+
+/// Ready arenas beyond the reserve are kept this long for the next put.
+const WARM_FOR: Duration = Duration::from_secs(10);
+const CATALOG_EVERY: Duration = Duration::from_millis(200);
+const CLEAN_EVERY: Duration = Duration::from_secs(1);
+/// Chunks moved in one round of the cleaner.
+const MOVES_MAX: usize = 4096;
+
+impl Pool {
+    pub(super) fn start_keepers(self: &Arc<Self>) {
+        let spawn = |name: &str, work: fn(&Pool)| {
+            let pool = Arc::downgrade(self);
+            let keeper = std::thread::Builder::new().name(format!("cenote-{name}"));
+            let run = move || {
+                // The pool ends when its last user lets go of it; a keeper is none.
+                while let Some(pool) = pool.upgrade() {
+                    if pool.is_stopping() {
+                        break;
+                    }
+                    work(&pool);
+                }
+            };
+            keeper.spawn(run).ok()
+        };
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        keepers.extend(spawn("keeper", Pool::keep));
+        keepers.extend(spawn("filler", Pool::fill_ahead));
+        keepers.extend(spawn("verifier", Pool::verify));
+    }
+
+    /// One round of the keeper.
+    fn keep(&self) {
+        {
+            let core = self.lock();
+            if !core.ledger.has_retired() && !self.is_stopping() {
+                drop(self.wake.wait_timeout(core, TICK).unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+        self.sweep();
+        // A scan costs the same for one place as for a thousand: let some gather.
+        std::thread::sleep(Duration::from_millis(1));
+        self.collect();
+        self.punch();
+        self.note_uses();
+    }
+
+    /// Ends the sessions whose clients are dead.
+    pub(super) fn sweep(&self) {
+        let mut core = self.lock();
+        let core = &mut *core;
+        let mut dead = Vec::new();
+        for session in core.sessions.values_mut() {
+            match session.liveness() {
+                Liveness::Alive => session.quarantined = false,
+                Liveness::Unclear => session.quarantined = !session.connected,
+                Liveness::Dead => dead.push(session.id),
+            }
+        }
+        for id in &dead {
+            reach("session: found dead");
+            if let Some(session) = core.sessions.remove(id) {
+                for arena in &session.arenas {
+                    core.estate.space.close(*arena);
+                    reach("session: arena closed");
+                }
+                session.remove(self.dir());
+                reach("session: removed");
+            }
+        }
+        if !core.sessions.is_empty() {
+            core.last_client = Instant::now();
+        }
+        if !dead.is_empty() {
+            self.freed.notify_all();
+        }
+    }
+
+    /// Frees what nobody reads any more.
+    pub(super) fn collect(&self) {
+        loop {
+            let (mark, pages, last) = {
+                let mut core = self.lock();
+                if !core.ledger.has_retired() {
+                    return;
+                }
+                let mark = core.ledger.mark();
+                let pages: Vec<_> =
+                    core.sessions.values().map(|s| (s.page.clone(), s.slots())).collect();
+                (mark, pages, core.sessions.keys().last().copied())
+            };
+            let mut leased = Leased::default();
+            for (page, slots) in &pages {
+                page.scan(*slots, |lease| leased.add(lease));
+            }
+            let mut core = self.lock();
+            let core = &mut *core;
+            // Sessions that came meanwhile hold nothing that was retired before the mark,
+            // unless a fork has handed it to them; then it is in their page by now.
+            let newer = (std::ops::Bound::Excluded(last.unwrap_or(SessionId::NONE)), std::ops::Bound::Unbounded);
+            for session in core.sessions.range(newer).map(|(_, s)| s) {
+                let _ = session.scan(|lease| leased.add(lease));
+            }
+            let freed = core.ledger.collect(mark, &leased);
+            reach("collect: records cleared");
+            for place in &freed.places {
+                core.estate.space.vacate(place);
+            }
+            if !freed.places.is_empty() {
+                self.freed.notify_all();
+            }
+            if !freed.again {
+                return;
+            }
+        }
+    }
+
+    /// Gives dead pages back to the file system.
+    pub(super) fn punch(&self) {
+        let dead = self.lock().estate.space.take_dead();
+        if dead.is_empty() {
+            return;
+        }
+        for (_, file, ranges) in &dead {
+            for range in ranges {
+                let _ = punch(&**file, range.start, range.end - range.start);
+                reach("punch: done");
+            }
+        }
+        let mut core = self.lock();
+        for (id, _, _) in &dead {
+            core.estate.space.punched(*id);
+        }
+        self.freed.notify_all();
+    }
+
+    fn note_uses(&self) {
+        let mut core = self.lock();
+        let Core { sessions, uses, ledger, .. } = &mut *core;
+        for session in sessions.values_mut() {
+            session.ring = session.page.uses_since(session.ring, |manifest| {
+                *uses.entry(manifest).or_default() += 1;
+            });
+        }
+        if uses.len() > 2 * ledger.names().count() + 1024 {
+            let live: std::collections::HashSet<_> =
+                ledger.names().map(|(_, v)| v.manifest).collect();
+            uses.retain(|manifest, _| live.contains(manifest));
+        }
+    }
+
+    /// One round of the filler: catalog, reserve, thin arenas, idling.
+    fn fill_ahead(&self) {
+        self.write_catalog();
+        let plan = self.lock().estate.space.plan_ahead(self.reserve);
+        if let Some(plan) = plan {
+            let outcome = fill(&plan);
+            let mut core = self.lock();
+            core.estate.space.filled(&plan, &outcome);
+            if outcome.is_err() {
+                core.estate.space.trim(0);
+            }
+            self.freed.notify_all();
+        }
+        let now = self.started.elapsed();
+        let every = |period: Duration| (now.as_millis() / CATALOG_EVERY.as_millis()).is_multiple_of(period.as_millis() / CATALOG_EVERY.as_millis());
+        if every(WARM_FOR) {
+            self.lock().estate.space.trim(self.reserve);
+        }
+        if every(CLEAN_EVERY) {
+            self.clean();
+        }
+        let core = self.lock();
+        if let Some(idle) = self.config.idle_exit
+            && core.sessions.is_empty()
+            && core.last_client.elapsed() > idle
+        {
+            drop(core);
+            self.stop();
+            return;
+        }
+        if !self.is_stopping() {
+            drop(self.freed.wait_timeout(core, CATALOG_EVERY).unwrap_or_else(PoisonError::into_inner));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+
+    fn write_catalog(&self) {
+        let batch = self.lock().estate.catalog.batch();
+        if batch.is_empty() {
+            return;
+        }
+        // If it fails, the journal still has everything, and the next round tries again.
+        if batch.write().is_ok() {
+            self.lock().estate.catalog.applied(&batch);
+            reach("catalog: journal cut");
+        }
+    }
+
+    /// Moves what is alive in thin arenas together, so that they can be given back.
+    fn clean(&self) {
+        let mut moved = 0;
+        let thin = self.lock().estate.space.thin();
+        for arena in thin {
+            let chunks = self.lock().ledger.chunks_in(arena);
+            for (entry, place, checksum) in chunks {
+                if moved >= MOVES_MAX || self.is_stopping() {
+                    return;
+                }
+                let mut core = self.lock();
+                let core = &mut *core;
+                if core.ledger.place(entry) != Some((place, checksum)) {
+                    continue;
+                }
+                let leased = super::open::scan_all(&core.sessions);
+                if core.ledger.is_leased(entry, &leased) {
+                    continue;
+                }
+                let Ok(length) = usize::try_from(place.length) else { continue };
+                let mut bytes = vec![0; length];
+                let read = core.estate.space.read(&place, 0, &mut bytes);
+                if read.is_err() || cenote_region::copy::checksum(&bytes) != checksum {
+                    continue;
+                }
+                let Ok(to) = core.estate.space.write_own(&bytes) else { return };
+                reach("move: bytes copied");
+                if core.ledger.relocate(&mut core.estate, entry, to).is_err() {
+                    core.estate.space.vacate(&to);
+                    return;
+                }
+                moved += 1;
+            }
+        }
+    }
+
+    /// Looks whether the bytes that were taken over match their checksums. Until it has, each
+    /// client looks itself.
+    fn verify(&self) {
+        let next = {
+            let mut core = self.lock();
+            let entry = core.unverified.pop();
+            entry.and_then(|entry| {
+                let (place, checksum) = core.ledger.place(entry)?;
+                let file = core.estate.space.arena(place.arena)?.file.clone();
+                Some((entry, place, checksum, file))
+            })
+        };
+        let Some((entry, place, checksum, file)) = next else {
+            let core = self.lock();
+            if core.unverified.is_empty() && !self.stopping.load(Ordering::Acquire) {
+                drop(self.wake.wait_timeout(core, TICK * 10).unwrap_or_else(PoisonError::into_inner));
+            }
+            return;
+        };
+        let read = |offset: u64, into: &mut [u8]| {
+            std::os::unix::fs::FileExt::read_exact_at(&*file, into, place.offset + offset)
+        };
+        let sound = checksum_reader(read, place.length).is_ok_and(|found| found == checksum);
+        let mut core = self.lock();
+        // The place may have been given up meanwhile; then this says nothing.
+        if core.ledger.place(entry) == Some((place, checksum)) {
+            core.ledger.set_verified(entry, sound);
+            if !sound {
+                core.condemn(entry);
+            }
+        }
+    }
+}
+
+impl Core {
+    /// A chunk's bytes are not what was written: its frames are lost.
+    fn condemn(&mut self, entry: crate::id::EntryId) {
+        self.corrupt.insert(entry, ());
+        let names: Vec<_> = self
+            .ledger
+            .names()
+            .filter(|(_, version)| version.chunks.contains(&entry))
+            .map(|(name, version)| (name.to_owned(), version.row.clone()))
+            .collect();
+        for (name, row) in names {
+            let reason = "its bytes do not match their checksum".to_owned();
+            self.lost.insert(name, (row, reason));
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! Taking a pool over, whatever the last owner left.
+//!
+//! In this order: the directory's lock; the catalog; the board's header; sessions and one
+//! full scan of their leases; the ledger from board and catalog; the arenas. Nothing is
+//! freed or moved before the scan.
+
+use super::{
+    Arc, AtomicBool, BTreeMap, BoardFile, Catalog, Condvar, Config, Core, Duration, Epoch, Estate,
+    File, HashMap, Instant, Ledger, Leased, Liveness, LostFrame, Mutex, Pool, Row, RunDir, Session,
+    SessionId, Space, io, lock_directory,
+};
+use std::path::PathBuf;
+
+use cenote_region::process::boot_id;
+use cenote_region::random::random_u64;
+
+use crate::boardfile::BoardError;
+use crate::catalog::{CatalogError, Contents};
+use crate::id::EntryId;
+use crate::manifest::{MANIFEST_BYTES_MAX, Manifest};
+use crate::protocol::board::{HeaderError, Identity, Location, Shape};
+use crate::protocol::heads::HeadTable;
+use crate::protocol::ledger::{Lost, ManifestChunks};
+use crate::rundir::RunDirError;
+use crate::words::Shared;
+
+/// Smallest capacity that a pool is made with.
+pub const CAPACITY_MIN: u64 = 1 << 20;
+
+/// Why a pool is not opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Another daemon owns it.
+    #[error("the pool in {path} is owned by process {pid}{}", if *stopped { ", which is stopped (kill -CONT lets it go on)" } else { "" })]
+    Owned {
+        /// The pool.
+        path: PathBuf,
+        /// The owner.
+        pid: u32,
+        /// Whether the owner is stopped.
+        stopped: bool,
+    },
+    /// It was made by another version of this program, and is left as it is.
+    #[error("the pool in {path} cannot be read: {source}; use the release that made it, or remove the directory")]
+    Layout {
+        /// The pool.
+        path: PathBuf,
+        /// The two versions.
+        source: HeaderError,
+    },
+    /// The directory cannot be used.
+    #[error(transparent)]
+    Dir(#[from] RunDirError),
+    /// There is no room for even an empty pool.
+    #[error("a pool needs {needed} bytes of capacity; {path} has room for {available}")]
+    NoRoom {
+        /// The pool.
+        path: PathBuf,
+        /// At least.
+        needed: u64,
+        /// As found.
+        available: u64,
+    },
+    /// The system refused.
+    #[error("cannot open the pool in {path}")]
+    Io {
+        /// The pool.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Pool {
+    /// Opens the pool in `config.dir`, or makes it.
+    ///
+    /// # Errors
+    /// [`OpenError`]; then nothing is changed, but for the directory having been made.
+    pub fn open(config: Config) -> Result<Arc<Pool>, OpenError> {
+        config.dir.create()?;
+        let lock = lock_directory(&config.dir)?;
+        let path = config.dir.path().to_owned();
+        let io = |source: io::Error| OpenError::Io { path: path.clone(), source };
+        let capacity = capacity(&config)?;
+        let (catalog, contents) = open_catalog(&config.dir).map_err(&io)?;
+        let found = open_board(&config.dir, &path)?;
+        let mut state = Inherited { contents, ..Inherited::default() };
+        let board = match found {
+            Ok(board) => {
+                if state.contents.rows.is_empty() && catalog.1 {
+                    state.contents.rows = rows_from_heads(&config.dir, &board);
+                }
+                board
+            }
+            Err(reason) => {
+                state.begin_anew(&config.dir, reason);
+                let boot = boot_id().map_err(&io)?;
+                let identity =
+                    Identity { boot, pool: random_u64().map_err(&io)?, shape: Shape::DEFAULT };
+                BoardFile::create(&config.dir, identity).map_err(|e| io(io::Error::other(e)))?
+            }
+        };
+        let space = Space::open(config.dir.clone(), board.clone(), capacity).map_err(&io)?;
+        let mut estate = Estate {
+            dir: config.dir.clone(),
+            board,
+            space,
+            catalog: catalog.0,
+            request: (SessionId::NONE, 0),
+        };
+        let sessions = adopt_sessions(&config.dir, &state.contents).map_err(&io)?;
+        let adopted = adopt_ledger(&mut estate, &sessions, std::mem::take(&mut state.contents.rows));
+        let (ledger, lost) = adopted.map_err(|e| io(io::Error::other(e)))?;
+        state.lost.extend(lost.into_iter().map(|l| (l.row.name.clone(), (l.row, l.reason))));
+        let pool = assemble(config, lock, capacity, ledger, estate, sessions, state.lost);
+        sweep_heads(&pool);
+        pool.start_keepers();
+        Ok(pool)
+    }
+}
+
+#[derive(Default)]
+struct Inherited {
+    contents: Contents,
+    lost: BTreeMap<String, (Row, String)>,
+}
+
+impl Inherited {
+    /// There is no board to go by: everything in the catalog is lost, and what remains of it
+    /// is unlinked, which harms no reader that has it mapped.
+    fn begin_anew(&mut self, dir: &RunDir, reason: Option<String>) {
+        for prefix in ["arena", "lease", "alive", "heads"] {
+            for number in dir.numbered(prefix).unwrap_or_default() {
+                let _ = std::fs::remove_file(dir.file(&format!("{prefix}.{number}")));
+            }
+        }
+        let reason = reason.unwrap_or_else(|| "the board is missing".to_owned());
+        for row in self.contents.rows.drain(..) {
+            self.lost.insert(row.name.clone(), (row, reason.clone()));
+        }
+        self.contents.sequences.clear();
+    }
+}
+
+/// Half of what can be had, unless the user said.
+fn capacity(config: &Config) -> Result<u64, OpenError> {
+    let path = config.dir.path().to_owned();
+    let space = cenote_region::space::fs_space(&path)
+        .map_err(|source| OpenError::Io { path: path.clone(), source })?;
+    let headroom = cenote_region::headroom::memory_headroom().map_or(u64::MAX, |h| h.0);
+    let available = space.total.0.min(headroom);
+    let capacity = config.capacity.unwrap_or(available / 2);
+    if capacity < CAPACITY_MIN {
+        return Err(OpenError::NoRoom { path, needed: CAPACITY_MIN, available: capacity });
+    }
+    Ok(capacity)
+}
+
+/// The catalog; a damaged one is set aside, and the second value says so.
+fn open_catalog(dir: &RunDir) -> io::Result<((Catalog, bool), Contents)> {
+    match open_catalog_guarded(dir) {
+        Ok((catalog, contents)) => Ok(((catalog, false), contents)),
+        Err(CatalogError::Io(error)) => Err(error),
+        Err(error) => {
+            let aside = |name: &str| {
+                let _ = std::fs::rename(dir.file(name), dir.file(&format!("damaged.{name}")));
+            };
+            aside("catalog.redb");
+            aside("journal");
+            let (catalog, contents) = Catalog::open(dir.path()).map_err(io::Error::other)?;
+            drop(error);
+            Ok(((catalog, true), contents))
+        }
+    }
+}
+
+/// redb checks what it reads, and still a page of rubbish may trip an assertion in it: that
+/// is damage, too.
+fn open_catalog_guarded(dir: &RunDir) -> Result<(Catalog, Contents), CatalogError> {
+    let path = dir.path().to_owned();
+    std::panic::catch_unwind(move || Catalog::open(&path)).unwrap_or_else(|_| {
+        Err(CatalogError::Redb(redb::Error::Corrupted("its pages contradict themselves".to_owned())))
+    })
+}
+
+/// The board; inside, why there is none to go by (`None`: the pool is new).
+#[expect(clippy::type_complexity, reason = "an outcome inside an outcome, used once")]
+fn open_board(
+    dir: &RunDir,
+    path: &std::path::Path,
+) -> Result<Result<BoardFile, Option<String>>, OpenError> {
+    let io = |source| OpenError::Io { path: path.to_owned(), source };
+    match BoardFile::open(dir) {
+        Ok(board) => {
+            if board.view().identity().boot == boot_id().map_err(io)? {
+                Ok(Ok(board))
+            } else {
+                Ok(Err(Some("the machine was restarted since".to_owned())))
+            }
+        }
+        Err(BoardError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(Err(None)),
+        Err(BoardError::Io(error)) => Err(io(error)),
+        Err(BoardError::Header(source @ HeaderError::Version { .. })) => {
+            Err(OpenError::Layout { path: path.to_owned(), source })
+        }
+        Err(BoardError::Header(error)) => Ok(Err(Some(error.to_string()))),
+    }
+}
+
+/// The catalog is gone, the board is not: the heads say which manifests have names, and the
+/// manifests say the rest.
+fn rows_from_heads(dir: &RunDir, board: &BoardFile) -> Vec<Row> {
+    let number = board.view().heads();
+    let table = Shared::read_all(&dir.heads(number)).ok();
+    let Some(table) = table.and_then(|memory| HeadTable::open(memory, number)) else {
+        return Vec::new();
+    };
+    let mut rows = Vec::new();
+    for (name, manifest) in table.entries() {
+        let record = board.view().entry(manifest).record;
+        let Some(location) = record.and_then(|r| board.view().location(r)) else { continue };
+        let mut row = Row::unnamed(manifest, location.checksum, location.place.length);
+        row.name = name;
+        row.version = 1;
+        rows.push(row);
+    }
+    rows
+}
+
+fn adopt_sessions(
+    dir: &RunDir,
+    contents: &Contents,
+) -> io::Result<BTreeMap<SessionId, Session>> {
+    let mut sessions = BTreeMap::new();
+    for number in dir.numbered("alive")? {
+        let id = SessionId(number);
+        let adopted = Session::adopt(dir, id);
+        match adopted {
+            Some(mut session) if session.liveness() != Liveness::Dead => {
+                session.sequence = contents.sequences.get(&id).copied().unwrap_or(0);
+                session.quarantined = session.liveness() == Liveness::Unclear;
+                sessions.insert(id, session);
+            }
+            Some(session) => session.remove(dir),
+            None => {
+                // Half made, or half removed: if its lock is held, its client is about to
+                // find that it has no session.
+                let _ = std::fs::remove_file(dir.lease(id));
+                let _ = std::fs::remove_file(dir.alive(id));
+            }
+        }
+    }
+    for number in dir.numbered("lease")? {
+        if !sessions.contains_key(&SessionId(number)) {
+            let _ = std::fs::remove_file(dir.lease(SessionId(number)));
+        }
+    }
+    Ok(sessions)
+}
+
+/// Ledger and losses; afterwards nothing is retired but what somebody leases.
+fn adopt_ledger(
+    estate: &mut Estate,
+    sessions: &BTreeMap<SessionId, Session>,
+    rows: Vec<Row>,
+) -> Result<(super::Book, Vec<Lost>), crate::protocol::ledger::LedgerError> {
+    let leased = scan_all(sessions);
+    let board = estate.board.view().clone();
+    // The reader of manifests borrows what adoption also writes: it gets a view of its own.
+    let files = Space::open(estate.dir.clone(), estate.board.clone(), estate.space.capacity())?;
+    let sound = |place: &crate::id::Place| files.holds(place);
+    let read = |location: &Location| read_manifest(&files, location);
+    let adopted = Ledger::adopt(board, estate, rows, &leased, sound, read)?;
+    let mut ledger = adopted.ledger;
+    // The bytes of orphans in arenas that clients still write stay theirs: a client whose
+    // commit was cut off repeats it.
+    loop {
+        let mark = ledger.mark();
+        if !ledger.collect(mark, &scan_all(sessions)).again {
+            break;
+        }
+    }
+    let lives = |id: SessionId| sessions.contains_key(&id);
+    estate.space.settle(ledger.occupied(), lives);
+    Ok((ledger, adopted.lost))
+}
+
+pub(super) fn scan_all(sessions: &BTreeMap<SessionId, Session>) -> Leased {
+    let mut leased = Leased::default();
+    // In the order of their numbers: a child's page after its parent's.
+    for session in sessions.values() {
+        // A page cut short: what its client read is unknown, and its client is broken.
+        let _ = session.scan(|lease| leased.add(lease));
+    }
+    leased
+}
+
+/// Reads a manifest's bytes with bounds and checksum.
+pub(super) fn read_manifest(space: &Space, location: &Location) -> Result<ManifestChunks, String> {
+    let manifest = load_manifest(space, location)?;
+    Ok(manifest.chunks.iter().map(|c| (c.entry, c.length, c.checksum)).collect())
+}
+
+pub(super) fn load_manifest(space: &Space, location: &Location) -> Result<Manifest, String> {
+    let length = location.place.length;
+    if length > MANIFEST_BYTES_MAX {
+        return Err(format!("its manifest claims {length} bytes"));
+    }
+    let mut bytes = vec![0; usize::try_from(length).map_err(|e| e.to_string())?];
+    space
+        .read(&location.place, 0, &mut bytes)
+        .map_err(|error| format!("its manifest cannot be read: {error}"))?;
+    if cenote_region::copy::checksum(&bytes) != location.checksum {
+        return Err("its manifest does not match its checksum".to_owned());
+    }
+    Manifest::decode(&bytes).map_err(|error| format!("its manifest is damaged: {error}"))
+}
+
+fn assemble(
+    config: Config,
+    lock: File,
+    capacity: u64,
+    ledger: super::Book,
+    mut estate: Estate,
+    mut sessions: BTreeMap<SessionId, Session>,
+    lost: BTreeMap<String, (Row, String)>,
+) -> Arc<Pool> {
+    for (id, arena) in estate.space.arenas() {
+        if let Some(session) = sessions.get_mut(&arena.owner.session) {
+            session.arenas.push(id);
+        }
+    }
+    estate.space.trim(0);
+    let board = estate.board.view();
+    let epoch = Epoch(board.epoch().0.wrapping_add(1));
+    let pool_id = board.identity().pool;
+    board.set_epoch(epoch, u64::from(std::process::id()));
+    let reserve = config.reserve.unwrap_or((capacity / 8).min(1280 << 20));
+    let unverified: Vec<EntryId> =
+        ledger.names().flat_map(|(_, v)| v.chunks.iter().copied()).collect();
+    let core = Core {
+        ledger,
+        estate,
+        sessions,
+        next_session: 1,
+        lost,
+        corrupt: HashMap::new(),
+        uses: HashMap::new(),
+        unverified,
+        last_client: Instant::now(),
+    };
+    Arc::new(Pool {
+        config,
+        capacity,
+        reserve,
+        epoch,
+        pool_id,
+        started: Instant::now(),
+        core: Mutex::new(core),
+        freed: Condvar::new(),
+        wake: Condvar::new(),
+        stopping: AtomicBool::new(false),
+        keepers: Mutex::new(Vec::new()),
+        _lock: lock,
+    })
+}
+
+/// Head tables other than the current one belong to nobody.
+fn sweep_heads(pool: &Pool) {
+    let current = pool.lock().ledger.board().heads();
+    for number in pool.dir().numbered("heads").unwrap_or_default() {
+        if number != current {
+            let _ = std::fs::remove_file(pool.dir().heads(number));
+        }
+    }
+    let _ = std::fs::remove_file(pool.dir().file("board.new"));
+}
+
+pub(super) fn lost_frames(lost: &BTreeMap<String, (Row, String)>) -> Vec<LostFrame> {
+    lost.values()
+        .map(|(row, reason)| LostFrame {
+            name: row.name.clone(),
+            version: row.version,
+            source: row.source.clone(),
+            reason: reason.clone(),
+        })
+        .collect()
+}
+
+#[allow(dead_code, reason = "named by the keeper")]
+pub(super) const TICK: Duration = Duration::from_millis(50);
