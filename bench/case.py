@@ -166,13 +166,17 @@ def _in_unit(ns: float, unit: str, n_bytes: int) -> float:
 
 
 def _stop(_number: int, _frame: object) -> None:
+    # Once: what follows ends daemons, and has a limit of its own.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def main(name: str) -> int:
     """Runs one case: 0 done or skipped, 1 failed, 130 interrupted."""
     end_with_parent()
-    signal.signal(signal.SIGTERM, _stop)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
     case = importlib.import_module(f"bench.cases.{name}")
     shm, tmp = Path(os.environ[SHM_VARIABLE]), Path(os.environ[TMP_VARIABLE])
     bench = Bench(name, case.GOAL, shm, tmp)

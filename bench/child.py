@@ -51,7 +51,7 @@ def main(kind: str) -> int:
                 answer = {"ok": getattr(peer, request["op"])(**request["args"])}
             except Exception as error:  # reported to the parent, which decides
                 answer = {"error": f"{type(error).__name__}: {error}",
-                          "missing": isinstance(error, ImportError)}
+                          "missing": request["op"] == "open" and isinstance(error, ImportError)}
             print(json.dumps(answer), file=answers)
             if request["op"] == "close":
                 break
