@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -36,6 +37,17 @@ def collector_off() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def use_cores(n_cores: int) -> None:
+    """Confines this process to `n_cores` of its cores, and so the threads it will start.
+
+    Raises `ValueError` where it has fewer.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < n_cores:
+        raise ValueError(f"{n_cores} cores asked for, {len(cores)} there")
+    os.sched_setaffinity(0, cores[:n_cores])
 
 
 def each(call: Callable[[], object], repeats: int, *, settle_s: float = 0.0,

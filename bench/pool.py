@@ -45,7 +45,7 @@ class ServedPool:
 
         Does not wait until it answers: the `wait` of a client does.
         """
-        command = [str(binary()), "serve", "--dir", str(self.run_dir),
+        command = [str(binary()), "serve", "--address", str(self.run_dir),
                    "--capacity", str(self.capacity)]
         with self._log.open("a") as log:
             started = time.monotonic_ns()

@@ -76,5 +76,5 @@ def _durable(bench: Bench, pool, writer) -> None:
     found = reader.call("count") - WARMUP_FRAMES
     for first in range(0, FRAMES, BLOCK):
         reader.call("get_small", numbers=list(range(first, first + BLOCK)))
-    bench.row("frames read after SIGKILL of client and daemon", found, "frames acknowledged", FRAMES,
-              unit="frames", better="higher", state="re-adopted")
+    bench.row("frames read after SIGKILL of client and daemon", found, "frames acknowledged",
+              FRAMES, unit="frames", better="higher", state="re-adopted")

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
 
 from bench import data, measure
 from bench.peers.ipc_file import touch
 
-COPY_THREADS_VARIABLE = "CENOTE_COPY_THREADS"
 SETTLE_S = 0.2
 """Time for the pool to take dropped space back before the next put."""
 POLL_S = 0.001
 
 
 class CenotePool:
-    """One client. The daemon is the case's (`bench.pool`), never this process's."""
+    """One client. The daemon is the case's (`bench.pool`), never this process's.
+
+    A large put uses as many threads as it has cores, so `threads` limits the cores.
+    """
 
     def __init__(self) -> None:
         self._pool: Any = None
@@ -24,7 +25,7 @@ class CenotePool:
 
     def open(self, address: str | None = None, threads: int | None = None) -> str:
         if threads is not None:
-            os.environ[COPY_THREADS_VARIABLE] = str(threads)
+            measure.use_cores(threads)
         import cenote
         import pyarrow  # noqa: F401  (loaded by every reader, on every side)
 

@@ -24,9 +24,10 @@ class Memcpy:
     def open(self, folder: str, threads: int) -> str:
         os.makedirs(folder, exist_ok=True)
         self._path = os.path.join(folder, "memcpy")
+        measure.use_cores(threads)
         self._n_threads = threads
         self._threads = ThreadPoolExecutor(threads)
-        return "glibc {}".format(platform.libc_ver()[1])
+        return f"glibc {platform.libc_ver()[1]}"
 
     def close(self) -> None:
         if self._threads is not None:
