@@ -26,6 +26,9 @@ pub enum Request {
         pid: u32,
         /// A session of an earlier daemon, or of a connection that broke.
         resume: Option<SessionId>,
+        /// The arenas that it knows to be its own; others were granted in an answer that
+        /// never came.
+        arenas: Vec<ArenaId>,
     },
     /// A lease page for a child that is about to be forked.
     Spare,

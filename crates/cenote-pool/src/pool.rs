@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 
 use crate::boardfile::BoardFile;
 use crate::catalog::Catalog;
-use crate::id::{EntryId, Epoch, Place, SessionId};
+use crate::id::{ArenaId, EntryId, Epoch, Place, SessionId};
 use crate::message::{LostFrame, PROTOCOL_VERSION, Refusal, Request, Response};
 use crate::protocol::lease::Leased;
 use crate::protocol::ledger::{Ledger, World};
 use crate::row::{Change, Row};
 use crate::rundir::RunDir;
 use crate::session::{Liveness, Peer, SESSIONS_MAX, Session};
-use crate::space::{PlanError, Space};
+use crate::space::Space;
 use crate::step::reach;
 use crate::words::{Shared, open_own};
 
@@ -178,20 +178,28 @@ impl Pool {
         &self,
         protocol: u32,
         resume: Option<SessionId>,
+        arenas: &[ArenaId],
         peer: Peer,
     ) -> Result<(Response, Option<OwnedFd>), Refusal> {
         if protocol != PROTOCOL_VERSION {
             return Err(Refusal::Protocol { client: protocol, daemon: PROTOCOL_VERSION });
         }
         let mut core = self.lock();
+        let core = &mut *core;
         if let Some(id) = resume
             && let Some(session) = core.sessions.get_mut(&id)
         {
             session.reconnect(peer);
             let (slots, sequence) = (session.slots(), session.sequence);
+            let unknown: Vec<_> =
+                session.arenas.iter().copied().filter(|id| !arenas.contains(id)).collect();
+            session.arenas.retain(|id| arenas.contains(id));
+            for arena in unknown {
+                core.estate.space.close(arena);
+            }
             return Ok((self.welcome(id, slots, sequence), None));
         }
-        self.admit(&mut core, peer, None)
+        self.admit(core, peer, None)
     }
 
     fn welcome(&self, session: SessionId, slots: u64, sequence: u64) -> Response {
@@ -336,6 +344,3 @@ pub(crate) fn lock_directory(dir: &RunDir) -> Result<File, OpenError> {
     lock.write_all(std::process::id().to_string().as_bytes()).map_err(io)?;
     Ok(lock)
 }
-
-#[allow(unused_imports, reason = "shared by the sub-modules")]
-use {Leased as _, PlanError as _};

@@ -126,8 +126,9 @@ impl Connection {
 
     fn answer(&mut self, epoch: Epoch, request: Request) -> (Response, Option<OwnedFd>) {
         let outcome = match (self.session, request) {
-            (None, Request::Hello { protocol, pid: _, resume }) => {
-                let hello = self.pool.hello(protocol, resume, Peer::of(&self.stream));
+            (None, Request::Hello { protocol, pid: _, resume, arenas }) => {
+                let peer = Peer::of(&self.stream);
+                let hello = self.pool.hello(protocol, resume, &arenas, peer);
                 if let Ok((Response::Welcome { session, .. }, _)) = &hello {
                     self.session = Some(*session);
                 }

@@ -53,6 +53,14 @@ impl Shared {
         Ok(Shared(WordMap::new(Mapping::read_write(file, words * 8)?.dont_fork()?)))
     }
 
+    /// Shows another file's words at the same addresses: for a child after a fork.
+    ///
+    /// # Errors
+    /// The mapping cannot be made.
+    pub fn replace(&self, file: Option<std::os::fd::BorrowedFd<'_>>) -> io::Result<()> {
+        self.0.replace(file)
+    }
+
     /// The mapping below.
     #[must_use]
     pub fn mapping(&self) -> &Mapping {

@@ -78,6 +78,30 @@ impl Mapping {
         Ok(Self { start, len, writable, only_in: None })
     }
 
+    /// Shows `file` at these addresses instead, or private zeros where there is none: a child
+    /// that was forked gets words of its own where its parent's were.
+    ///
+    /// Async-signal-safe: one system call. Only for [`WordMap`](crate::words::WordMap), which
+    /// hands out nothing but atomic words.
+    pub(crate) fn replace(&self, file: Option<std::os::fd::BorrowedFd<'_>>) -> io::Result<()> {
+        let at = self.start.as_ptr().cast();
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        match file {
+            Some(file) => {
+                let flags = MapFlags::SHARED | MapFlags::FIXED;
+                // SAFETY: the addresses are this mapping's own, whole; what is read through
+                // them is atomic words, which may change at any time.
+                unsafe { rustix::mm::mmap(at, self.len, protection, flags, file, 0) }?;
+            }
+            None => {
+                let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+                // SAFETY: as above.
+                unsafe { rustix::mm::mmap_anonymous(at, self.len, protection, flags) }?;
+            }
+        }
+        Ok(())
+    }
+
     /// Leaves the mapping out of children (`MADV_DONTFORK`).
     ///
     /// A child that forks off has other memory, or none, at these addresses: it may drop the

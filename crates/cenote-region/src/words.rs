@@ -67,6 +67,15 @@ impl WordMap {
         &self.mapping
     }
 
+    /// Shows the words of `file`, as long as this one, or private zeros, from now on at the
+    /// same addresses. For a child after a fork; one system call, async-signal-safe.
+    ///
+    /// # Errors
+    /// `ENOMEM`, `EACCES`.
+    pub fn replace(&self, file: Option<std::os::fd::BorrowedFd<'_>>) -> std::io::Result<()> {
+        self.mapping.replace(file)
+    }
+
     /// The word at `index` for any atomic operation; `None` behind the end, and for every
     /// index of a read-only mapping, where an operation that writes would be fatal.
     #[must_use]

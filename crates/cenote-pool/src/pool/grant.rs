@@ -8,7 +8,7 @@ use crate::message::{Holder, Refusal, Response};
 use crate::space::{Plan, PlanError, Shortage, fill};
 
 /// Longest that a request may wait for room.
-pub const WAIT_MAX: Duration = Duration::from_secs(3600);
+const WAIT_MAX: Duration = Duration::from_secs(3600);
 
 impl Pool {
     pub(super) fn arena(

@@ -25,7 +25,7 @@ use crate::rundir::RunDirError;
 use crate::words::Shared;
 
 /// Smallest capacity that a pool is made with.
-pub const CAPACITY_MIN: u64 = 1 << 20;
+const CAPACITY_MIN: u64 = 1 << 20;
 
 /// Why a pool is not opened.
 #[derive(Debug, thiserror::Error)]
@@ -388,5 +388,5 @@ pub(super) fn lost_frames(lost: &BTreeMap<String, (Row, String)>) -> Vec<LostFra
         .collect()
 }
 
-#[allow(dead_code, reason = "named by the keeper")]
+/// How long a keeper sleeps when nothing wakes it.
 pub(super) const TICK: Duration = Duration::from_millis(50);

@@ -1,0 +1,145 @@
+//! What happens to leases when a process forks.
+//!
+//! The child inherits frames, and Arrow buffers, whose leases stand in its parent's page.
+//! When the parent lets go of them, or dies, the child would read memory that is reused. So
+//! before a fork the leases are copied to a spare page, whose liveness descriptor the child
+//! inherits; in the child, that page takes the place of the parent's at the same addresses,
+//! and all that was inherited goes on unchanged.
+//!
+//! The handlers run in the thread that forks. In the child they close descriptors, store
+//! words and map one page: nothing there takes a lock that another thread may have held.
+
+use std::cell::RefCell;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, Once, PoisonError, TryLockError, Weak};
+use std::time::{Duration, Instant};
+
+use cenote_pool::id::SessionId;
+use cenote_pool::message::{Request, Response};
+use cenote_pool::protocol::lease::{HEADER_WORDS, LeasePage, SLOTS_MAX};
+use cenote_pool::words::{Shared, open_own};
+use cenote_region::process::at_fork;
+
+use crate::session::Session;
+
+/// How long a fork waits for a spare page.
+const SPARE_WITHIN: Duration = Duration::from_secs(2);
+
+/// A lease page for a child to come.
+#[derive(Debug)]
+pub(crate) struct Spare {
+    page: LeasePage<Shared>,
+    file: std::fs::File,
+    alive: OwnedFd,
+}
+
+struct Forking {
+    session: Arc<Session>,
+    spare: Option<Spare>,
+}
+
+static SESSIONS: Mutex<Vec<Weak<Session>>> = Mutex::new(Vec::new());
+static HANDLERS: Once = Once::new();
+
+thread_local! {
+    /// What `prepare` made, for the handler after the fork, in either process.
+    static FORKING: RefCell<Vec<Forking>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Has the session's leases survive forks.
+pub(crate) fn register(session: &Arc<Session>) {
+    HANDLERS.call_once(|| {
+        // Without handlers children would read what is reused: better no pool at all.
+        at_fork(prepare, parent, child).expect("pthread_atfork has room for one more");
+    });
+    let mut sessions = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    sessions.retain(|session| session.strong_count() > 0);
+    sessions.push(Arc::downgrade(session));
+}
+
+/// The sessions, if the list can be had: a fork must not wait for ever.
+fn sessions() -> Vec<Arc<Session>> {
+    let deadline = Instant::now() + SPARE_WITHIN;
+    loop {
+        match SESSIONS.try_lock() {
+            Ok(list) => return list.iter().filter_map(Weak::upgrade).collect(),
+            Err(TryLockError::Poisoned(list)) => {
+                return list.into_inner().iter().filter_map(Weak::upgrade).collect();
+            }
+            Err(TryLockError::WouldBlock) if Instant::now() > deadline => return Vec::new(),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+}
+
+extern "C" fn prepare() {
+    let all = sessions();
+    // A session that was itself inherited asks through one that was not.
+    let asking = all.iter().find(|s| !s.is_forked() && !s.is_embedded()).cloned();
+    let forking = all.into_iter().map(|session| {
+        let needs = session.leases.page.in_use() > 0 && session.leases.hold();
+        let asker = if session.is_forked() { asking.clone() } else { Some(session.clone()) };
+        let spare = asker.filter(|a| needs && !a.is_embedded()).and_then(|a| Spare::make(&a));
+        if let Some(spare) = &spare {
+            session.leases.page.copy_to(&spare.page);
+            cenote_pool::step::reach("fork: leases copied");
+        }
+        Forking { session, spare }
+    });
+    let forking: Vec<_> = forking.collect();
+    FORKING.with_borrow_mut(|list| *list = forking);
+}
+
+extern "C" fn parent() {
+    // The child holds its page by now; the parent's copy of the descriptor must go, or the
+    // page would outlive the child.
+    FORKING.with_borrow_mut(Vec::clear);
+    cenote_pool::step::reach("fork: parent goes on");
+}
+
+extern "C" fn child() {
+    FORKING.with_borrow_mut(|list| {
+        for forking in list.iter_mut() {
+            let leases = &forking.session.leases;
+            let spare = forking.spare.take();
+            leases.become_childs(spare.as_ref().map(|s| s.file.as_fd()));
+            // The parent's descriptor goes, the child's own stays open for its life. A lock
+            // that another thread held stays locked: then the descriptor stays, too, and the
+            // parent's page lives as long as this child.
+            if let Ok(mut alive) = forking.session.alive.try_lock() {
+                *alive = spare.map(|s| s.alive);
+            } else {
+                std::mem::forget(spare);
+            }
+        }
+        // Dropping a session here could run its destructor, with locks: leave them be.
+        std::mem::forget(std::mem::take(list));
+    });
+    cenote_pool::step::reach("fork: child goes on");
+}
+
+impl Spare {
+    fn make(session: &Arc<Session>) -> Option<Spare> {
+        let (response, alive) = session.try_spare(SPARE_WITHIN)?;
+        let Response::Welcome { session: id, .. } = response else { return None };
+        let needed = session.leases.page.in_use();
+        Spare::open(session, id, needed, alive?)
+    }
+
+    fn open(session: &Session, id: SessionId, slots: u64, alive: OwnedFd) -> Option<Spare> {
+        let file = open_own(&session.dir.lease(id), false).ok()?;
+        if slots > cenote_pool::protocol::lease::SLOTS_INITIAL {
+            // The page is a file of this user's; the pool allocated its first slots.
+            let end = (HEADER_WORDS + slots) * 8;
+            cenote_region::space::allocate(&file, 0, end.next_multiple_of(4096)).ok()?;
+        }
+        let page = Shared::read_write(&file, HEADER_WORDS + SLOTS_MAX).ok()?;
+        Some(Spare { page: LeasePage::new(page), file, alive })
+    }
+}
+
+impl Session {
+    fn try_spare(&self, within: Duration) -> Option<(Response, Option<OwnedFd>)> {
+        self.try_call_within(&Request::Spare, within)
+    }
+}

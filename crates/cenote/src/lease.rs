@@ -1,0 +1,205 @@
+//! This process's lease page: slots to take, and sets of leases that are let go one by one.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cenote_pool::id::{EntryId, Generation};
+use cenote_pool::protocol::Memory;
+use cenote_pool::protocol::board::Location;
+use cenote_pool::protocol::lease::{LeasePage, SLOTS_MAX};
+use cenote_pool::protocol::word::{Lease, LeaseKind};
+use cenote_pool::words::Shared;
+
+use crate::error::Error;
+
+/// The page, and which of its slots are free. The slots themselves are written by whoever
+/// has taken them; the lock is only for the list.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    pub(crate) page: LeasePage<Shared>,
+    free: Mutex<Slots>,
+    /// In a child: the page under this mapping is now the child's, the list is not.
+    inherited: AtomicBool,
+    /// In a child for which no page could be had: nothing here holds any more.
+    lost: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Slots {
+    free: Vec<u32>,
+    /// Slots below this were given out at some time.
+    used: u32,
+    allocated: u32,
+}
+
+impl Leases {
+    pub(crate) fn new(page: LeasePage<Shared>, allocated: u64) -> Leases {
+        let slots = Slots { free: Vec::new(), used: 0, allocated: clamp(allocated) };
+        Leases {
+            page,
+            free: Mutex::new(slots),
+            inherited: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether leases taken before a fork hold in this process.
+    pub(crate) fn hold(&self) -> bool {
+        !self.lost.load(Ordering::Acquire)
+    }
+
+    /// Whether the page was inherited over a fork: no new lease is taken in it.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.inherited.load(Ordering::Acquire)
+    }
+
+    /// The pool is gone from under this session: nothing holds any more.
+    pub(crate) fn lose(&self) {
+        self.lost.store(true, Ordering::Release);
+    }
+
+    /// In a child, just forked: `page` takes the place of the parent's. Async-signal-safe.
+    pub(crate) fn become_childs(&self, page: Option<std::os::fd::BorrowedFd<'_>>) {
+        let replaced = self.page.memory().replace(page);
+        self.inherited.store(true, Ordering::Release);
+        if page.is_none() || replaced.is_err() {
+            self.lost.store(true, Ordering::Release);
+        } else {
+            self.page.set_holder(u64::from(std::process::id()));
+        }
+    }
+
+    /// Takes `count` slots; `grow` asks the pool for more.
+    pub(crate) fn take(
+        &self,
+        count: usize,
+        grow: impl FnOnce(u64) -> Result<u64, Error>,
+        into: &mut Vec<u32>,
+    ) -> Result<(), Error> {
+        let mut slots = self.lock();
+        if let Some(missing) = slots.missing(count) {
+            let wanted = u64::from(slots.allocated) + missing as u64;
+            if wanted > SLOTS_MAX {
+                return Err(Error::Leases { used: u64::from(slots.used) });
+            }
+            drop(slots);
+            let allocated = clamp(grow(wanted)?);
+            slots = self.lock();
+            slots.allocated = slots.allocated.max(allocated);
+            if slots.missing(count).is_some() {
+                return Err(Error::Leases { used: u64::from(slots.used) });
+            }
+        }
+        let from_free = count.min(slots.free.len());
+        let at = slots.free.len() - from_free;
+        into.extend(slots.free.drain(at..));
+        let new = u32::try_from(count - from_free).unwrap_or(0);
+        if new > 0 {
+            into.extend(slots.used..slots.used + new);
+            slots.used += new;
+            self.page.set_in_use(u64::from(slots.used));
+        }
+        Ok(())
+    }
+
+    /// Clears slots and puts them back.
+    pub(crate) fn give(&self, slots: &[u32]) {
+        for &slot in slots {
+            self.page.clear(slot);
+        }
+        if !self.is_inherited() {
+            self.lock().free.extend(slots);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Slots> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slots {
+    fn missing(&self, count: usize) -> Option<usize> {
+        let room = self.free.len() + (self.allocated - self.used) as usize;
+        count.checked_sub(room).filter(|n| *n > 0)
+    }
+}
+
+fn clamp(slots: u64) -> u32 {
+    u32::try_from(slots.min(SLOTS_MAX)).unwrap_or(0)
+}
+
+/// Leases on some chunks of one version. Each is let go when its last user is: the frame, or
+/// a buffer that points into the chunk. Counts only go up from a user that exists, so a lease
+/// once let go is never taken up again.
+#[derive(Debug)]
+pub(crate) struct LeaseSet {
+    leases: Arc<Leases>,
+    /// Slot 0 pins the manifest; with `whole`, that is all.
+    slots: Box<[u32]>,
+    pub(crate) whole: bool,
+    /// Where each chunk stands, in the order in which they were asked for.
+    pub(crate) locations: Box<[Location]>,
+    users: Box<[AtomicU32]>,
+}
+
+impl LeaseSet {
+    /// One user for each lease.
+    pub(crate) fn new(
+        leases: Arc<Leases>,
+        slots: Vec<u32>,
+        whole: bool,
+        locations: Vec<Location>,
+    ) -> LeaseSet {
+        debug_assert_eq!(slots.len(), if whole { 1 } else { locations.len() + 1 });
+        let users = slots.iter().map(|_| AtomicU32::new(1)).collect();
+        LeaseSet { leases, slots: slots.into(), whole, locations: locations.into(), users }
+    }
+
+    /// Whether the leases hold in this process.
+    pub(crate) fn hold(&self) -> bool {
+        self.leases.hold()
+    }
+
+    fn lease_of(&self, chunk: usize) -> usize {
+        if self.whole { 0 } else { chunk + 1 }
+    }
+
+    /// Another user of a chunk's lease. Only while the caller is itself a user.
+    pub(crate) fn add_user(&self, chunk: usize) {
+        self.users[self.lease_of(chunk)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A user fewer.
+    pub(crate) fn remove_user(&self, chunk: usize) {
+        self.release(self.lease_of(chunk));
+    }
+
+    /// The frame lets go of everything that nobody else uses.
+    pub(crate) fn release_all(&self) {
+        let mut free = Vec::with_capacity(self.slots.len());
+        for (users, &slot) in self.users.iter().zip(&self.slots) {
+            if users.fetch_sub(1, Ordering::AcqRel) == 1 {
+                free.push(slot);
+            }
+        }
+        self.leases.give(&free);
+    }
+
+    fn release(&self, lease: usize) {
+        // AcqRel: all reads by the other users come before the slot is cleared.
+        if self.users[lease].fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.leases.give(&[self.slots[lease]]);
+        }
+    }
+}
+
+/// Pins a whole version with one slot.
+pub(crate) fn pin_version(
+    page: &LeasePage<Shared>,
+    slot: u32,
+    manifest: EntryId,
+    generation: Generation,
+) {
+    page.set(slot, Lease { entry: manifest, generation, kind: LeaseKind::Version });
+    page.memory().fence();
+}

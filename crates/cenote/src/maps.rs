@@ -1,0 +1,106 @@
+//! Arenas as this process has them mapped.
+//!
+//! An arena is mapped for reading once per process, at its file's length; a mapping stays
+//! for the next frame until there are many, or its arena is gone. A mapping for writing
+//! stays a little after its arena was given back: the pool likes to hand the same one out
+//! again, and its pages are in place.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cenote_pool::id::{ArenaId, Place};
+use cenote_pool::rundir::RunDir;
+use cenote_region::mapping::Mapping;
+
+/// Unused mappings for reading that are kept.
+const READ_KEPT_MAX: usize = 32;
+/// Mappings for writing that are kept.
+const WRITE_KEPT_MAX: usize = 4;
+
+#[derive(Debug)]
+pub(crate) struct Maps {
+    dir: RunDir,
+    read: Mutex<HashMap<ArenaId, Arc<Mapping>>>,
+    write: Mutex<Vec<(ArenaId, Arc<Writable>)>>,
+}
+
+/// An arena mapped for writing, and how much of it is in the page table.
+#[derive(Debug)]
+pub(crate) struct Writable {
+    pub(crate) mapping: Mapping,
+    populated: std::sync::atomic::AtomicU64,
+}
+
+impl Writable {
+    /// Brings `start..end` into the page table, if it is not.
+    pub(crate) fn populate(&self, start: u64, end: u64) {
+        use std::sync::atomic::Ordering::Relaxed;
+        let have = self.populated.load(Relaxed);
+        if end > have {
+            // Faults would do the same one by one, if this fails.
+            let _ = self.mapping.populate_write(start.max(have)..end);
+            self.populated.fetch_max(end, Relaxed);
+        }
+    }
+}
+
+impl Maps {
+    pub(crate) fn new(dir: RunDir) -> Maps {
+        Maps { dir, read: Mutex::default(), write: Mutex::default() }
+    }
+
+    /// The arena of a place that is leased.
+    pub(crate) fn read(&self, place: &Place) -> io::Result<Arc<Mapping>> {
+        let mut maps = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(map) = maps.get(&place.arena)
+            && map.len() >= place.end()
+        {
+            return Ok(map.clone());
+        }
+        if maps.len() >= READ_KEPT_MAX {
+            maps.retain(|_, map| Arc::strong_count(map) > 1);
+        }
+        let file = File::open(self.dir.arena(place.arena))?;
+        let length = file.metadata()?.len();
+        if length < place.end() {
+            let text = format!("arena {} has {length} bytes, not {}", place.arena, place.end());
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
+        }
+        let mapping = Mapping::read_only(&file, length)?;
+        mapping.advise_huge();
+        let map = Arc::new(mapping);
+        maps.insert(place.arena, map.clone());
+        Ok(map)
+    }
+
+    /// An arena that this client owns.
+    pub(crate) fn write(&self, arena: ArenaId, size: u64) -> io::Result<Arc<Writable>> {
+        let mut maps = self.write.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = maps.iter().position(|(id, map)| *id == arena && map.mapping.len() >= size)
+        {
+            let found = maps.remove(at);
+            maps.push(found.clone());
+            return Ok(found.1);
+        }
+        let file = OpenOptions::new().read(true).write(true).open(self.dir.arena(arena))?;
+        let mapping = Mapping::read_write(&file, size)?;
+        mapping.advise_huge();
+        let map = Arc::new(Writable { mapping, populated: 0.into() });
+        maps.retain(|(id, _)| *id != arena);
+        if maps.len() >= WRITE_KEPT_MAX {
+            maps.remove(0);
+        }
+        maps.push((arena, map.clone()));
+        Ok(map)
+    }
+
+    /// Forgets arenas that are gone.
+    pub(crate) fn forget(&self, gone: impl Fn(ArenaId) -> bool) {
+        let mut maps = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        maps.retain(|id, map| Arc::strong_count(map) > 1 || !gone(*id));
+        let mut maps = self.write.lock().unwrap_or_else(PoisonError::into_inner);
+        maps.retain(|(id, map)| Arc::strong_count(map) > 1 || !gone(*id));
+    }
+}

@@ -1,0 +1,320 @@
+//! A connection to a pool.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use cenote_pool::id::SessionId;
+use cenote_pool::message::{FrameInfo, PoolInfo, Request, Response, SessionInfo};
+use cenote_pool::pool::{Config, Pool as Owner};
+use cenote_pool::protocol::ledger::IfExists;
+use cenote_pool::rundir::{RunDir, user_directory};
+
+use crate::error::{Error, Unavailable};
+use crate::frame::{Frame, FrameRef, Selection};
+use crate::link::{ANSWER_WITHIN, Link, unexpected};
+use crate::session::Session;
+use crate::start::Daemon;
+use crate::writer::FrameWriter;
+
+/// How to connect.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The pool: a path, or the name of a pool of this user. `None`: `CENOTE_ADDRESS`, or
+    /// the user's default pool.
+    pub address: Option<String>,
+    /// Starts a daemon where none serves the pool.
+    pub start: Option<Daemon>,
+    /// How long to wait for an answer; 30 s unless said.
+    pub answer_within: Option<Duration>,
+}
+
+/// A connection to a pool; cheap to clone. All its methods may be called from any thread.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    options: Options,
+    session: RwLock<Arc<Session>>,
+    /// One thread at a time makes a new session.
+    renewing: Mutex<()>,
+    owner: Option<Arc<Owner>>,
+    process: u32,
+}
+
+impl Pool {
+    /// Connects to a pool of this host.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`]: nobody serves it, and none was to be started or could be.
+    pub fn connect(options: Options) -> Result<Pool, Error> {
+        let session = open(&options)?;
+        Ok(Pool {
+            inner: Arc::new(Inner {
+                options,
+                session: RwLock::new(session),
+                renewing: Mutex::new(()),
+                owner: None,
+                process: std::process::id(),
+            }),
+        })
+    }
+
+    /// A pool of this process alone, gone when it is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Open`]: no space.
+    pub fn embedded(capacity: Option<u64>) -> Result<Pool, Error> {
+        sweep_embedded();
+        let unique = cenote_region::random::random_u64().map_err(Error::io("make a name"))?;
+        let dir = RunDir::at(
+            user_directory().join(format!("embedded-{}-{unique:016x}", std::process::id())),
+        );
+        let config =
+            Config { dir: dir.clone(), capacity, reserve: Some(0), idle_exit: None, ephemeral: true };
+        let owner = Owner::open(config)?;
+        let session = Session::open(dir, Link::Embedded(owner.clone()))?;
+        Ok(Pool {
+            inner: Arc::new(Inner {
+                options: Options::default(),
+                session: RwLock::new(session),
+                renewing: Mutex::new(()),
+                owner: Some(owner),
+                process: std::process::id(),
+            }),
+        })
+    }
+
+    /// Where the pool lives.
+    #[must_use]
+    pub fn dir(&self) -> RunDir {
+        self.inner.session.read().unwrap_or_else(PoisonError::into_inner).dir.clone()
+    }
+
+    /// This process's session: a new one after a fork, or where the pool was made anew.
+    fn session(&self) -> Result<Arc<Session>, Error> {
+        let now = || self.inner.session.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let session = now();
+        if !session.is_forked() && session.leases.hold() {
+            return Ok(session);
+        }
+        if session.is_embedded() {
+            return Err(session.unavailable(Unavailable::Parents));
+        }
+        // In a child another thread's hold on the lock would be for ever.
+        let guard = self.inner.renewing.try_lock();
+        let again = now();
+        if !again.is_forked() && again.leases.hold() {
+            return Ok(again);
+        }
+        let fresh = open(&self.inner.options)?;
+        if let Ok(mut slot) = self.inner.session.write() {
+            // The old one's frames keep it; a child must not run its end.
+            std::mem::forget(std::mem::replace(&mut *slot, fresh.clone()));
+        }
+        drop(guard);
+        Ok(fresh)
+    }
+
+    /// Puts a table in: one version of the frame `name`, a partition a batch.
+    ///
+    /// The bytes are copied, so the input may change afterwards. Durable when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: the name exists or cannot be used, or there is no room.
+    pub fn put(&self, name: &str, batches: &[RecordBatch], if_exists: IfExists) -> Result<u64, Error> {
+        let schema = match batches.first() {
+            Some(batch) => batch.schema(),
+            None => Arc::new(arrow_schema::Schema::empty()),
+        };
+        let mut writer = self.writer(name, schema, if_exists)?;
+        writer.write_all(batches)?;
+        writer.commit()
+    }
+
+    /// A writer for a frame.
+    ///
+    /// # Errors
+    /// The name or the schema cannot be used.
+    pub fn writer(
+        &self,
+        name: &str,
+        schema: SchemaRef,
+        if_exists: IfExists,
+    ) -> Result<FrameWriter, Error> {
+        FrameWriter::new(self.session()?, name, schema, if_exists)
+    }
+
+    /// The current version of a frame. No copy, no message: a few loads from shared memory.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with [`Refusal::NotFound`](crate::Refusal::NotFound).
+    pub fn get(&self, name: &str) -> Result<Frame, Error> {
+        Frame::open(&self.session()?, name, &Selection::default())
+    }
+
+    /// Some columns and rows of the current version; only their chunks are leased.
+    ///
+    /// # Errors
+    /// As [`Self::get`]; [`Error::NoColumn`], [`Error::Rows`].
+    pub fn get_selected(&self, name: &str, selection: &Selection) -> Result<Frame, Error> {
+        Frame::open(&self.session()?, name, selection)
+    }
+
+    /// The version that a reference names, from any process of the host.
+    ///
+    /// # Errors
+    /// The version is gone, since nobody held it.
+    pub fn open(&self, reference: &FrameRef) -> Result<Frame, Error> {
+        Frame::open_reference(&self.session()?, reference)
+    }
+
+    /// Drops a frame. Who reads it goes on.
+    ///
+    /// # Errors
+    /// No such frame.
+    pub fn drop_frame(&self, name: &str) -> Result<(), Error> {
+        let name = name.to_owned();
+        self.done(|sequence| Request::Drop { sequence, name })
+    }
+
+    /// Renames a frame.
+    ///
+    /// # Errors
+    /// No such frame, or the new name is taken.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.done(|sequence| Request::Rename { sequence, from, to })
+    }
+
+    fn done(&self, request: impl FnOnce(u64) -> Request) -> Result<(), Error> {
+        match self.session()?.change(request)? {
+            Response::Done => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// All frames, by name.
+    ///
+    /// # Errors
+    /// The pool cannot be reached.
+    pub fn frames(&self) -> Result<Vec<FrameInfo>, Error> {
+        match self.session()?.call(&Request::List)? {
+            Response::Frames(frames) => Ok(frames),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The state of the pool.
+    ///
+    /// # Errors
+    /// The pool cannot be reached.
+    pub fn info(&self) -> Result<PoolInfo, Error> {
+        match self.session()?.call(&Request::Info)? {
+            Response::Info(info) => Ok(*info),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Who reads what.
+    ///
+    /// # Errors
+    /// The pool cannot be reached.
+    pub fn leases(&self) -> Result<Vec<SessionInfo>, Error> {
+        match self.session()?.call(&Request::Leases)? {
+            Response::Leases(leases) => Ok(leases),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Ends a client's process, and with it what it holds.
+    ///
+    /// # Errors
+    /// No such client, or it does not end.
+    pub fn evict(&self, session: SessionId) -> Result<(), Error> {
+        match self.session()?.call(&Request::Evict { session })? {
+            Response::Done => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// This connection's session, as [`Self::leases`] lists it.
+    ///
+    /// # Errors
+    /// After a fork the pool cannot be reached.
+    pub fn session_id(&self) -> Result<SessionId, Error> {
+        Ok(self.session()?.id)
+    }
+
+    /// Ends the daemon. What is in the pool stays, for the next one.
+    ///
+    /// # Errors
+    /// The pool cannot be reached.
+    pub fn stop_daemon(&self) -> Result<(), Error> {
+        match self.session()?.call(&Request::Stop)? {
+            Response::Done => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // The parent's pool is not this child's to end.
+            std::mem::forget(self.owner.take());
+        }
+    }
+}
+
+fn open(options: &Options) -> Result<Arc<Session>, Error> {
+    let dir = RunDir::from_address(options.address.as_deref());
+    let within = options.answer_within.unwrap_or(ANSWER_WITHIN);
+    let try_open = || Session::open(dir.clone(), Link::socket(dir.clone(), within));
+    let not_running = |error: &Error| {
+        matches!(error, Error::Unavailable { why: Unavailable::NotRunning | Unavailable::Remade, .. })
+    };
+    let deadline = Instant::now() + within;
+    let mut started: Option<std::process::Child> = None;
+    loop {
+        match try_open() {
+            Err(error) if not_running(&error) => {
+                let Some(daemon) = &options.start else { return Err(error) };
+                if started.is_none() {
+                    started = Some(daemon.spawn(&dir)?);
+                }
+                let ended = started.as_mut().and_then(|child| child.try_wait().ok().flatten());
+                // It may have ended because another was quicker.
+                if ended.is_some() && try_open().is_err() && !daemon.another_owns(&dir) {
+                    let why = Unavailable::Start(daemon.last_words(&dir));
+                    return Err(Error::Unavailable { path: dir.path().to_owned(), why });
+                }
+                if !crate::link::retry(deadline) {
+                    return Err(error);
+                }
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Embedded pools whose processes were killed.
+fn sweep_embedded() {
+    let Ok(entries) = std::fs::read_dir(user_directory()) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        if !name.to_string_lossy().starts_with("embedded-") {
+            continue;
+        }
+        let lock = cenote_pool::words::open_own(&path.join("lock"), false);
+        let free = lock.is_ok_and(|f| cenote_region::lock::try_lock_exclusive(&f).unwrap_or(false));
+        if free {
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
+}

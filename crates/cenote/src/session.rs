@@ -1,0 +1,339 @@
+//! One process's stay with a pool.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use cenote_pool::id::{ArenaId, EntryId, Generation, Incarnation, Place, SessionId};
+use cenote_pool::message::{Refusal, Request, Response};
+use cenote_pool::protocol::board::Board;
+use cenote_pool::protocol::heads::HeadTable;
+use cenote_pool::protocol::lease::{HEADER_WORDS, LeasePage, SLOTS_MAX};
+use cenote_pool::rundir::RunDir;
+use cenote_pool::words::{Shared, open_own};
+
+use crate::error::{Error, Unavailable};
+use crate::lease::Leases;
+use crate::link::{Link, Welcome, retry, unexpected};
+use crate::maps::{Maps, Writable};
+use crate::version::Version;
+
+/// Versions whose manifests are kept decoded.
+const VERSIONS_KEPT_MAX: usize = 4096;
+/// An arena with more granted is not kept between puts.
+pub(crate) const KEEP_BELOW: u64 = 16 << 20;
+/// Arenas that are kept between puts.
+const IDLE_MAX: usize = 4;
+
+/// An arena that this client owns, and the first byte that is free in it.
+#[derive(Debug)]
+pub(crate) struct WriteArena {
+    pub(crate) id: ArenaId,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) size: u64,
+    pub(crate) granted: u64,
+    pub(crate) at: u64,
+    pub(crate) map: Arc<Writable>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) dir: RunDir,
+    pub(crate) id: SessionId,
+    pool: u64,
+    pub(crate) board: Board<Arc<Shared>>,
+    heads: RwLock<Arc<HeadTable<Shared>>>,
+    pub(crate) leases: Arc<Leases>,
+    pub(crate) maps: Maps,
+    link: Mutex<Link>,
+    /// Keeps the session alive; closed in a child, which has its own.
+    pub(crate) alive: Mutex<Option<OwnedFd>>,
+    idle: Mutex<Vec<WriteArena>>,
+    owned: Mutex<Vec<ArenaId>>,
+    sequence: Mutex<u64>,
+    versions: Mutex<HashMap<(EntryId, Generation), Arc<Version>>>,
+    embedded: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Session {
+    /// Introduces this process over `link`.
+    pub(crate) fn open(dir: RunDir, mut link: Link) -> Result<Arc<Session>, Error> {
+        let embedded = matches!(link, Link::Embedded(_));
+        let Welcome { session, pool, slots, alive, .. } = link.hello(None, &[])?;
+        let map = Error::io("map the pool's board");
+        let board = Shared::read_all(&dir.file("board")).map_err(map)?;
+        let board = Board::open(Arc::new(board))
+            .map_err(|error| Error::io("read the pool's board")(std::io::Error::other(error)))?;
+        if board.identity().pool != pool {
+            let why = Unavailable::Remade;
+            return Err(Error::Unavailable { path: dir.path().to_owned(), why });
+        }
+        let page = open_own(&dir.lease(session), false)
+            .and_then(|file| Shared::read_write(&file, HEADER_WORDS + SLOTS_MAX))
+            .map_err(Error::io("map the lease page"))?;
+        let heads = open_heads(&dir, &board)?;
+        let this = Arc::new(Session {
+            maps: Maps::new(dir.clone()),
+            dir,
+            id: session,
+            pool,
+            board,
+            heads: RwLock::new(heads),
+            leases: Arc::new(Leases::new(LeasePage::new(page), slots)),
+            link: Mutex::new(link),
+            alive: Mutex::new(alive),
+            idle: Mutex::default(),
+            owned: Mutex::default(),
+            sequence: Mutex::new(0),
+            versions: Mutex::default(),
+            embedded,
+        });
+        crate::fork::register(&this);
+        Ok(this)
+    }
+
+    /// Whether this is another process than the one that introduced itself.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.leases.is_inherited()
+    }
+
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.embedded
+    }
+
+    pub(crate) fn unavailable(&self, why: Unavailable) -> Error {
+        Error::Unavailable { path: self.dir.path().to_owned(), why }
+    }
+
+    /// Asks the pool; over a broken connection, again.
+    pub(crate) fn call(&self, request: &Request) -> Result<Response, Error> {
+        Ok(self.call_waiting(request, Duration::ZERO)?.0)
+    }
+
+    /// As [`Self::call`], where the pool may take `wait` before it answers.
+    pub(crate) fn call_waiting(
+        &self,
+        request: &Request,
+        wait: Duration,
+    ) -> Result<(Response, Option<OwnedFd>), Error> {
+        if self.is_forked() {
+            return Err(self.unavailable(Unavailable::Parents));
+        }
+        let mut link = lock(&self.link);
+        let deadline = Instant::now() + link.patience();
+        loop {
+            if let Some(answer) = link.try_call(self.id, request, wait)? {
+                return Ok(answer);
+            }
+            self.reconnect(&mut link, deadline)?;
+        }
+    }
+
+    /// Asks once, if the connection is free within `within`: for a fork, which must not wait
+    /// for a thread that waits for it.
+    pub(crate) fn try_call_within(
+        &self,
+        request: &Request,
+        within: Duration,
+    ) -> Option<(Response, Option<OwnedFd>)> {
+        let deadline = Instant::now() + within;
+        let mut link = loop {
+            match self.link.try_lock() {
+                Ok(link) => break link,
+                Err(std::sync::TryLockError::Poisoned(link)) => break link.into_inner(),
+                Err(std::sync::TryLockError::WouldBlock) if Instant::now() > deadline => return None,
+                Err(std::sync::TryLockError::WouldBlock) => {
+                    std::thread::sleep(Duration::from_micros(50));
+                }
+            }
+        };
+        for _ in 0..2 {
+            if let Some(answer) = link.try_call(self.id, request, Duration::ZERO).ok()? {
+                return Some(answer);
+            }
+            self.reconnect(&mut link, Instant::now()).ok()?;
+        }
+        None
+    }
+
+    fn reconnect(&self, link: &mut Link, deadline: Instant) -> Result<(), Error> {
+        let arenas = lock(&self.owned).clone();
+        loop {
+            match link.hello(Some(self.id), &arenas) {
+                Ok(welcome) if welcome.session == self.id && welcome.pool == self.pool => {
+                    return Ok(());
+                }
+                Ok(_) => {
+                    // Another pool, or one that has given this session up.
+                    link.hang_up();
+                    self.leases.lose();
+                    return Err(self.unavailable(Unavailable::Remade));
+                }
+                Err(Error::Unavailable { why: Unavailable::NotRunning, .. }) if retry(deadline) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Asks for a change, numbered so that it happens once however often it is asked for.
+    pub(crate) fn change(
+        &self,
+        request: impl FnOnce(u64) -> Request,
+    ) -> Result<Response, Error> {
+        let mut sequence = lock(&self.sequence);
+        *sequence += 1;
+        self.call(&request(*sequence))
+    }
+
+    /// The current head table.
+    #[inline]
+    pub(crate) fn heads(&self) -> Arc<HeadTable<Shared>> {
+        self.heads.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Maps the head table that the board names now.
+    pub(crate) fn renew_heads(&self) -> Result<(), Error> {
+        let heads = open_heads(&self.dir, &self.board)?;
+        *self.heads.write().unwrap_or_else(PoisonError::into_inner) = heads;
+        Ok(())
+    }
+
+    /// Takes slots of the lease page.
+    pub(crate) fn slots(&self, count: usize, into: &mut Vec<u32>) -> Result<(), Error> {
+        let grow = |to| match self.call(&Request::Slots { to })? {
+            Response::Welcome { slots, .. } => Ok(slots),
+            other => Err(unexpected(&other)),
+        };
+        self.leases.take(count, grow, into)
+    }
+
+    /// A decoded manifest, from the cache or by `read`.
+    pub(crate) fn version(
+        &self,
+        manifest: EntryId,
+        generation: Generation,
+        read: impl FnOnce() -> Result<Version, Error>,
+    ) -> Result<Arc<Version>, Error> {
+        if let Some(found) = lock(&self.versions).get(&(manifest, generation)) {
+            return Ok(found.clone());
+        }
+        let version = Arc::new(read()?);
+        let mut versions = lock(&self.versions);
+        if versions.len() >= VERSIONS_KEPT_MAX {
+            versions.retain(|_, version| Arc::strong_count(version) > 1);
+            if versions.len() >= VERSIONS_KEPT_MAX {
+                versions.clear();
+            }
+            self.maps.forget(|arena| self.board.arena(arena).is_none());
+        }
+        // An entry is one version's for one generation only.
+        versions.retain(|key, _| key.0 != manifest || key.1 == generation);
+        versions.insert((manifest, generation), version.clone());
+        Ok(version)
+    }
+
+    /// An arena with `bytes` free in one piece.
+    pub(crate) fn take_arena(&self, bytes: u64, wait: Duration) -> Result<WriteArena, Error> {
+        {
+            let mut idle = lock(&self.idle);
+            let fits = |a: &WriteArena| a.at.next_multiple_of(4096) + bytes <= a.granted;
+            if let Some(at) = idle.iter().position(fits) {
+                return Ok(idle.swap_remove(at));
+            }
+        }
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let response = self.call_waiting(&Request::Arena { bytes, wait_ms }, wait)?.0;
+        let Response::Arena { arena, incarnation, size, granted } = response else {
+            return Err(unexpected(&response));
+        };
+        cenote_pool::step::reach("client: arena granted");
+        lock(&self.owned).push(arena);
+        let map = match self.maps.write(arena, size) {
+            Ok(map) => map,
+            Err(error) => {
+                self.return_arena(arena);
+                return Err(Error::io("map an arena")(error));
+            }
+        };
+        Ok(WriteArena { id: arena, incarnation, size, granted, at: 0, map })
+    }
+
+    /// Asks for more of an arena; true if `to` bytes are granted now.
+    pub(crate) fn grow(&self, arena: &mut WriteArena, to: u64, wait: Duration) -> Result<(), Error> {
+        let ample = (arena.granted * 2).min(arena.granted + (64 << 20)).min(arena.size);
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        for to in [to.max(ample), to] {
+            let request = Request::Grow { arena: arena.id, to, wait_ms };
+            match self.call_waiting(&request, wait) {
+                Ok((Response::Arena { granted, .. }, _)) => {
+                    arena.granted = granted;
+                    return Ok(());
+                }
+                Ok((other, _)) => return Err(unexpected(&other)),
+                // What would be ample does not fit; what is needed may.
+                Err(Error::Refused(Refusal::Exhausted { .. })) if to == ample && wait.is_zero() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let request = Request::Grow { arena: arena.id, to, wait_ms };
+        match self.call_waiting(&request, wait)?.0 {
+            Response::Arena { granted, .. } => {
+                arena.granted = granted;
+                Ok(())
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Gives an arena up, or keeps it for the next put.
+    pub(crate) fn put_arena(&self, arena: WriteArena) {
+        let mut idle = lock(&self.idle);
+        let worth = arena.granted <= KEEP_BELOW && arena.at + (64 << 10) <= arena.size;
+        if worth && idle.len() < IDLE_MAX {
+            idle.push(arena);
+        } else {
+            drop(idle);
+            self.return_arena(arena.id);
+        }
+    }
+
+    /// Gives an arena up.
+    pub(crate) fn return_arena(&self, id: ArenaId) {
+        // A pool that cannot be reached learns it from the list of the next hello.
+        lock(&self.owned).retain(|owned| *owned != id);
+        let _ = self.call(&Request::Return { arena: id });
+    }
+
+    /// Maps the arena of a leased place.
+    pub(crate) fn map(&self, place: &Place) -> Result<Arc<cenote_region::mapping::Mapping>, Error> {
+        self.maps.read(place).map_err(Error::io("map an arena"))
+    }
+}
+
+fn open_heads(
+    dir: &RunDir,
+    board: &Board<Arc<Shared>>,
+) -> Result<Arc<HeadTable<Shared>>, Error> {
+    let mut last = None;
+    // The pool may publish another table between the two steps, and remove this one.
+    for _ in 0..100 {
+        let number = board.heads();
+        match Shared::read_all(&dir.heads(number)) {
+            Ok(memory) => {
+                if let Some(table) = HeadTable::open(memory, number) {
+                    return Ok(Arc::new(table));
+                }
+                let text = format!("head table {number} is damaged");
+                last = Some(std::io::Error::other(text));
+            }
+            Err(error) => last = Some(error),
+        }
+    }
+    let error = last.unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
+    Err(Error::io("read the pool's names")(error))
+}

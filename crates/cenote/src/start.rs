@@ -1,0 +1,98 @@
+//! Running a daemon: in this process, or as one in the background.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cenote_pool::pool::{Config, Pool as Owner};
+use cenote_pool::rundir::RunDir;
+use cenote_pool::server::Server;
+
+use crate::error::{Error, Unavailable};
+
+/// A daemon that is started where a pool has none.
+#[derive(Clone, Debug)]
+pub struct Daemon {
+    /// The `cenote` command.
+    pub command: PathBuf,
+    /// Capacity of the pool in bytes, if it is to differ from the default.
+    pub capacity: Option<u64>,
+    /// It ends after so long without a client.
+    pub idle_exit: Duration,
+}
+
+impl Daemon {
+    /// Starts it in a session of its own, so that the terminal's Ctrl-C does not reach it.
+    pub(crate) fn spawn(&self, dir: &RunDir) -> Result<Child, Error> {
+        let fail = |error| Error::Unavailable {
+            path: dir.path().to_owned(),
+            why: Unavailable::Start(format!("{}: {error}", self.command.display())),
+        };
+        dir.create().map_err(|error| fail(std::io::Error::other(error)))?;
+        let log = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(log_path(dir))
+            .map_err(fail)?;
+        let mut command = Command::new(&self.command);
+        command.arg("serve").arg("--address").arg(dir.path());
+        command.arg("--idle-exit").arg(self.idle_exit.as_secs().to_string());
+        if let Some(capacity) = self.capacity {
+            command.arg("--capacity").arg(capacity.to_string());
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
+        // A fault point of this process is not the daemon's.
+        command.env_remove("CENOTE_STEP");
+        // SAFETY: setsid is async-signal-safe and touches no memory.
+        unsafe {
+            command.pre_exec(|| {
+                rustix::process::setsid()?;
+                Ok(())
+            });
+        }
+        command.spawn().map_err(fail)
+    }
+
+    /// What the daemon said before it ended.
+    pub(crate) fn last_words(&self, dir: &RunDir) -> String {
+        let text = std::fs::read_to_string(log_path(dir)).unwrap_or_default();
+        let words: Vec<_> = text.lines().rev().take(3).collect();
+        words.into_iter().rev().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether somebody owns the pool.
+    pub(crate) fn another_owns(&self, dir: &RunDir) -> bool {
+        File::open(dir.file("lock"))
+            .is_ok_and(|file| cenote_region::lock::is_locked_by_other(&file).unwrap_or(false))
+    }
+}
+
+fn log_path(dir: &RunDir) -> PathBuf {
+    dir.file("daemon.log")
+}
+
+/// Serves the pool of `config` until `stop` says so, a client asks, or it has idled.
+///
+/// `ready` is called once clients can connect.
+///
+/// # Errors
+/// [`Error::Open`], [`Error::Io`].
+pub fn serve(
+    config: Config,
+    ready: impl FnOnce(&Arc<Owner>),
+    stop: &dyn Fn() -> bool,
+) -> Result<(), Error> {
+    let idle = config.idle_exit.is_some();
+    let owner = Owner::open(config)?;
+    let server = Server::bind(owner.clone()).map_err(Error::io("listen"))?;
+    ready(&owner);
+    let outcome = server.run(stop).map_err(Error::io("accept clients"));
+    owner.close(idle);
+    outcome
+}

@@ -1,0 +1,444 @@
+//! Writing a frame: batches are laid into arenas as they come, and one commit gives the
+//! version its name. Until then nobody sees it; a writer that is dropped leaves nothing.
+
+use std::collections::HashMap;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::{Array, RecordBatch, make_array};
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType, Schema, SchemaRef};
+use cenote_arrow::{ColumnPlan, encode_schema};
+use cenote_pool::id::{CHUNK_ALIGN, PAGE_ALIGNED_FROM, Place};
+use cenote_pool::manifest::{ColumnRef, Draft};
+use cenote_pool::message::{Commit, Request, Response};
+use cenote_pool::protocol::ledger::{IfExists, Sealed};
+use cenote_pool::step::reach;
+use cenote_region::quantity::PAGE;
+
+use crate::error::Error;
+use crate::link::unexpected;
+use crate::memory::{self, Contents, Span};
+use crate::session::{Session, WriteArena};
+
+/// The columns of a partition smaller than this share one chunk.
+const PACK_BELOW: u64 = 64 << 10;
+/// First request for an arena.
+const FIRST_BYTES: u64 = 256 << 10;
+/// Batches of a stream are gathered up to so many bytes before they are written: enough for
+/// all threads, and a bound on what a stream holds in memory.
+const GATHER_BYTES: u64 = 32 << 20;
+
+/// Writes one version of a frame.
+#[derive(Debug)]
+pub struct FrameWriter {
+    session: Arc<Session>,
+    name: String,
+    if_exists: IfExists,
+    source: String,
+    schema: SchemaRef,
+    draft: Draft,
+    layouts: HashMap<Vec<u8>, u32>,
+    sealed: Vec<Sealed>,
+    /// The arena under the bump pointer, and where this writer began in it.
+    arena: Option<(WriteArena, u64)>,
+    /// Full ones: given back when the version is committed, or will not be.
+    full: Vec<WriteArena>,
+    wait: Duration,
+    threads: Option<usize>,
+    ended: bool,
+}
+
+impl FrameWriter {
+    pub(crate) fn new(
+        session: Arc<Session>,
+        name: &str,
+        schema: SchemaRef,
+        if_exists: IfExists,
+    ) -> Result<FrameWriter, Error> {
+        cenote_pool::message::check_name(name)?;
+        let num_columns = u32::try_from(schema.fields().len()).unwrap_or(u32::MAX);
+        let draft = Draft { schema: encode_schema(&schema)?, num_columns, ..Draft::default() };
+        Ok(FrameWriter {
+            session,
+            name: name.to_owned(),
+            if_exists,
+            source: String::new(),
+            schema,
+            draft,
+            layouts: HashMap::new(),
+            sealed: Vec::new(),
+            arena: None,
+            full: Vec::new(),
+            wait: Duration::ZERO,
+            threads: None,
+            ended: false,
+        })
+    }
+
+    /// Waits so long for room before the pool refuses; not at all unless said.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> FrameWriter {
+        self.wait = wait;
+        self
+    }
+
+    /// Writes large batches with so many threads; as many as there are cores unless said.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> FrameWriter {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Notes where the data comes from.
+    #[must_use]
+    pub fn source(mut self, source: impl Into<String>) -> FrameWriter {
+        self.source = source.into();
+        self
+    }
+
+    /// The schema of the frame.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn nbytes(&self) -> u64 {
+        self.sealed.iter().map(|s| s.place.length).sum()
+    }
+
+    /// Rows written so far.
+    #[must_use]
+    pub fn num_rows(&self) -> u64 {
+        self.draft.num_rows()
+    }
+
+    /// Adds a partition: copies the batch into the pool, one pass with its checksum.
+    ///
+    /// # Errors
+    /// [`Error::Schema`], [`Error::Plan`], [`Error::Refused`] where the pool has no room.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        self.write_all(std::slice::from_ref(batch))
+    }
+
+    /// Adds a partition for each batch, with all threads at once.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_all(&mut self, batches: &[RecordBatch]) -> Result<(), Error> {
+        self.go_on()?;
+        let mut planned = Vec::with_capacity(batches.len());
+        for batch in batches {
+            planned.push((batch.num_rows() as u64, self.plan(batch)?));
+        }
+        let total: u64 = planned
+            .iter()
+            .flat_map(|(_, chunks)| chunks)
+            .map(|c| c.0.length.next_multiple_of(PAGE))
+            .sum();
+        let mut chunks = Vec::new();
+        let mut left = total;
+        for (rows, contents) in planned {
+            let first = u32::try_from(self.sealed.len() + chunks.len()).unwrap_or(u32::MAX);
+            for (at, (contents, columns)) in contents.into_iter().enumerate() {
+                let length = contents.length;
+                let (place, span) = self.cut(length, left)?;
+                left = left.saturating_sub(length.next_multiple_of(PAGE));
+                debug_assert_eq!(contents.plans.len(), columns);
+                for plan in &contents.plans {
+                    let layout = self.draft.intern(&mut self.layouts, plan.layout().to_vec());
+                    let chunk = first + u32::try_from(at).unwrap_or(u32::MAX);
+                    self.draft.columns.push(ColumnRef { chunk, layout });
+                }
+                chunks.push((place, contents, span));
+            }
+            self.draft.partitions.push(rows);
+        }
+        let places: Vec<Place> = chunks.iter().map(|c| c.0).collect();
+        let work: Vec<_> = chunks.into_iter().map(|(_, contents, span)| (contents, span)).collect();
+        let checksums = memory::write(&work, self.threads).ok_or_else(short_mapping)?;
+        reach("client: bytes written");
+        let sealed = places.into_iter().zip(checksums);
+        self.sealed.extend(sealed.map(|(place, checksum)| Sealed { place, checksum }));
+        Ok(())
+    }
+
+    /// Adds a partition for each batch of a stream. Holds a bounded part of it at a time.
+    ///
+    /// # Errors
+    /// As [`Self::write`], and the stream's own.
+    pub fn write_stream<E>(
+        &mut self,
+        batches: impl IntoIterator<Item = Result<RecordBatch, E>>,
+    ) -> Result<(), Error>
+    where
+        Error: From<E>,
+    {
+        let mut gathered = Vec::new();
+        let mut bytes = 0;
+        for batch in batches {
+            let batch = batch?;
+            bytes += batch_bytes(&batch);
+            gathered.push(batch);
+            if bytes >= GATHER_BYTES {
+                self.write_all(&gathered)?;
+                gathered.clear();
+                bytes = 0;
+            }
+        }
+        self.write_all(&gathered)
+    }
+
+    /// Chunks of a batch, each with its number of columns.
+    fn plan(&self, batch: &RecordBatch) -> Result<Vec<(Contents, usize)>, Error> {
+        check_schema(&self.schema, &batch.schema())?;
+        let plan = |i: usize, base: u64| {
+            ColumnPlan::new(batch.column(i), base).map_err(|source| Error::Plan {
+                column: self.schema.field(i).name().clone(),
+                source,
+            })
+        };
+        let plans = (0..batch.num_columns()).map(|i| plan(i, 0)).collect::<Result<Vec<_>, _>>()?;
+        let total: u64 = plans.iter().map(ColumnPlan::end).sum();
+        if total >= PACK_BELOW || plans.len() < 2 {
+            let alone = |plan: ColumnPlan| (Contents { length: plan.end(), plans: vec![plan] }, 1);
+            return Ok(plans.into_iter().map(alone).collect());
+        }
+        let mut packed = Vec::with_capacity(plans.len());
+        let mut base = 0;
+        for i in 0..plans.len() {
+            let plan = plan(i, base)?;
+            base = plan.end();
+            packed.push(plan);
+        }
+        let columns = packed.len();
+        Ok(vec![(Contents { length: base, plans: packed }, columns)])
+    }
+
+    /// Cuts `length` bytes off an arena; `coming` bytes, these included, are known to come.
+    fn cut(&mut self, length: u64, coming: u64) -> Result<(Place, Span), Error> {
+        let align = if length >= PAGE_ALIGNED_FROM { PAGE } else { CHUNK_ALIGN };
+        loop {
+            if self.arena.is_none() {
+                let bytes = coming.max(length).max(FIRST_BYTES.min(self.first_bytes()));
+                let arena = match self.session.take_arena(bytes, Duration::ZERO) {
+                    Ok(arena) => arena,
+                    // Not in one piece, or not at once.
+                    Err(Error::Refused(_)) => self.session.take_arena(length, self.wait)?,
+                    Err(error) => return Err(error),
+                };
+                let at = arena.at;
+                self.arena = Some((arena, at));
+            }
+            let Some((arena, _)) = &mut self.arena else { continue };
+            let offset = arena.at.next_multiple_of(align);
+            let end = offset + length;
+            if end > arena.size {
+                self.full.extend(self.arena.take().map(|(arena, _)| arena));
+                continue;
+            }
+            if end > arena.granted {
+                self.session.grow(arena, end, self.wait)?;
+            }
+            arena.at = end;
+            let (id, incarnation) = (arena.id, arena.incarnation);
+            let place = Place { arena: id, incarnation, offset, length };
+            return Ok((place, Span::new(arena.map.clone(), offset, length)));
+        }
+    }
+
+    /// The second arena of a long stream is asked for in one large piece.
+    fn first_bytes(&self) -> u64 {
+        if self.full.is_empty() { FIRST_BYTES } else { 64 << 20 }
+    }
+
+    /// A partition of `rows` rows to be filled in place: every column of a fixed width, none
+    /// with missing values.
+    ///
+    /// # Errors
+    /// [`Error::Plan`] for a column of another type; no room.
+    pub fn allocate(&mut self, rows: u64) -> Result<Part, Error> {
+        self.go_on()?;
+        let mut columns = Vec::with_capacity(self.schema.fields().len());
+        for i in 0..self.schema.fields().len() {
+            let field = self.schema.field(i).clone();
+            let width = field.data_type().primitive_width().ok_or_else(|| Error::Schema {
+                found: format!("column {:?} of type {}", field.name(), field.data_type()),
+                expected: "columns of a fixed width, to be filled in place".to_owned(),
+            })? as u64;
+            let bytes = rows.checked_mul(width).ok_or_else(|| Error::Rows {
+                frame: self.name.clone(),
+                start: 0,
+                stop: i64::MAX,
+                rows,
+            })?;
+            let length = bytes.next_multiple_of(CHUNK_ALIGN);
+            let (place, span) = self.cut(length, length)?;
+            let start = span.start().ok_or_else(short_mapping)?;
+            // SAFETY: the span has `length` bytes that nobody else has been given. What stood
+            // there before is another version's: it must not show through.
+            unsafe { start.as_ptr().write_bytes(0, index(length)) };
+            columns.push(PartColumn { place, span, data_type: field.data_type().clone(), bytes });
+        }
+        Ok(Part { rows, columns })
+    }
+
+    /// Seals a partition that was filled in place.
+    ///
+    /// # Errors
+    /// The pool's mapping is at fault.
+    pub fn seal(&mut self, part: &Part) -> Result<(), Error> {
+        self.go_on()?;
+        for column in &part.columns {
+            let chunk = u32::try_from(self.sealed.len()).unwrap_or(u32::MAX);
+            let layout = column.layout(part.rows)?;
+            let layout = self.draft.intern(&mut self.layouts, layout);
+            let checksum = column.span.checksum().ok_or_else(short_mapping)?;
+            self.draft.columns.push(ColumnRef { chunk, layout });
+            self.sealed.push(Sealed { place: column.place, checksum });
+        }
+        self.draft.partitions.push(part.rows);
+        Ok(())
+    }
+
+    fn go_on(&self) -> Result<(), Error> {
+        if self.ended || self.session.is_forked() {
+            return Err(Error::Ended(self.name.clone()));
+        }
+        Ok(())
+    }
+
+    /// Gives the version its name. Durable when this returns: the daemon may be killed.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: the name exists, or cannot be used. Nothing is left behind.
+    pub fn commit(mut self) -> Result<u64, Error> {
+        self.go_on()?;
+        reach("client: before commit");
+        let draft = std::mem::take(&mut self.draft);
+        let chunks = std::mem::take(&mut self.sealed);
+        let (name, source) = (self.name.clone(), self.source.clone());
+        let if_exists = self.if_exists;
+        let response = self.session.change(|sequence| {
+            Request::Commit(Box::new(Commit { sequence, name, if_exists, source, chunks, draft }))
+        });
+        reach("client: after commit");
+        let version = match response? {
+            Response::Committed { version } => version,
+            other => return Err(unexpected(&other)),
+        };
+        self.ended = true;
+        if let Some((arena, _)) = self.arena.take() {
+            self.session.put_arena(arena);
+        }
+        self.give_back_full();
+        Ok(version)
+    }
+
+    fn give_back_full(&mut self) {
+        for arena in std::mem::take(&mut self.full) {
+            self.session.return_arena(arena.id);
+        }
+    }
+}
+
+impl Drop for FrameWriter {
+    fn drop(&mut self) {
+        if self.ended || self.session.is_forked() {
+            return;
+        }
+        // Nothing of it was committed: the arena is as it was when this writer took it.
+        if let Some((mut arena, began)) = self.arena.take() {
+            arena.at = began;
+            self.session.put_arena(arena);
+        }
+        self.give_back_full();
+    }
+}
+
+/// A partition that is filled in place.
+#[derive(Debug)]
+pub struct Part {
+    rows: u64,
+    columns: Vec<PartColumn>,
+}
+
+#[derive(Debug)]
+struct PartColumn {
+    place: Place,
+    span: Span,
+    data_type: DataType,
+    bytes: u64,
+}
+
+impl Part {
+    /// Rows of the partition.
+    #[must_use]
+    pub fn num_rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// How many columns it has.
+    #[must_use]
+    pub fn num_columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// A column's values, to be written: zero at first, of the schema's type, one after the
+    /// other. The address is good as long as the part lives; writing through it after
+    /// [`FrameWriter::seal`] would change what is sealed.
+    #[must_use]
+    pub fn column(&self, column: usize) -> Option<(NonNull<u8>, usize)> {
+        let column = self.columns.get(column)?;
+        Some((column.span.start()?, index(column.bytes)))
+    }
+}
+
+impl PartColumn {
+    /// The layout of an array over the span's bytes.
+    fn layout(&self, rows: u64) -> Result<Vec<u8>, Error> {
+        // An array over the span itself: a layout says where, not what, and reads no byte.
+        let empty = arrow_array::new_empty_array(&self.data_type).to_data();
+        let bytes = index(self.bytes);
+        let start = self.span.start().ok_or_else(short_mapping)?;
+        // SAFETY: the span has these bytes, and `buffer` does not outlive this function.
+        let buffer = unsafe { Buffer::from_custom_allocation(start, bytes, Arc::new(())) };
+        let data = empty.into_builder().len(index(rows)).buffers(vec![buffer]).build()?;
+        let array = make_array(data);
+        let plan = ColumnPlan::new(&array, 0)
+            .map_err(|source| Error::Plan { column: self.data_type.to_string(), source })?;
+        Ok(plan.layout().to_vec())
+    }
+}
+
+fn index(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+fn short_mapping() -> Error {
+    Error::Io { what: "write an arena", source: std::io::ErrorKind::UnexpectedEof.into() }
+}
+
+/// Bytes of a batch's own rows, about: a slice counts for what it shows.
+fn batch_bytes(batch: &RecordBatch) -> u64 {
+    let of = |column: &arrow_array::ArrayRef| column.to_data().get_slice_memory_size().unwrap_or(0);
+    batch.columns().iter().map(|column| of(column) as u64).sum()
+}
+
+fn check_schema(expected: &Schema, found: &Schema) -> Result<(), Error> {
+    let same = expected.fields().len() == found.fields().len()
+        && expected.fields().iter().zip(found.fields()).all(|(a, b)| {
+            a.name() == b.name() && a.data_type() == b.data_type() && (a.is_nullable() || !b.is_nullable())
+        });
+    if same {
+        return Ok(());
+    }
+    let text = |schema: &Schema| {
+        let fields = schema.fields().iter().take(12).map(|f| format!("{}: {}", f.name(), f.data_type()));
+        fields.collect::<Vec<_>>().join(", ")
+    };
+    Err(Error::Schema { found: text(found), expected: text(expected) })
+}
