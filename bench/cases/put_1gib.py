@@ -5,7 +5,8 @@ dropped between puts.
 
 * warm and mapped: the client has put before, its arenas are mapped and recycled. Beside
   glibc's memcpy into mapped, warm tmpfs pages with as many threads, beside Ray and Vineyard
-  after their first puts (ours then with all cores), and beside writing an Arrow IPC file (fresh pages every time).
+  after their first puts (ours then with all cores), and beside writing an Arrow IPC file
+  (fresh pages every time).
 * a second client's first put: a fresh process, into space that an earlier client's put
   warmed.
 * the first put into a pool that has been up for 10 s. Both beside the first put into a Ray,

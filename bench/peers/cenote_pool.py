@@ -174,15 +174,19 @@ class CenotePool:
         assert get(name).to_arrow()["x"][0].as_py() == number
         return measure.each(lambda: get(name), repeats)
 
-    def fill(self, n_bytes: int, frames_max: int) -> dict[str, int]:
+    def fill(self, n_bytes: int, frames_max: int, within_s: float) -> dict[str, int]:
         """Puts frames of one float64 column of `n_bytes` until the pool is full.
 
-        Returns how many fitted, the bytes of data in them, and whether it was full.
+        Returns how many fitted, the bytes of data in them, and whether it was full (not
+        where `frames_max` or `within_s` ended it).
         """
         columns = {"x": data.array(n_bytes)}
-        for number in range(frames_max):
+        deadline = time.monotonic() + within_s
+        frames, full = 0, False
+        while frames < frames_max and not full and time.monotonic() < deadline:
             try:
-                self._pool.put(f"frame-{number}", columns)
+                self._pool.put(f"frame-{frames}", columns)
+                frames += 1
             except self._cenote.PoolExhausted:
-                return {"frames": number, "bytes": number * n_bytes, "full": True}
-        return {"frames": frames_max, "bytes": frames_max * n_bytes, "full": False}
+                full = True
+        return {"frames": frames, "bytes": frames * n_bytes, "full": full}
