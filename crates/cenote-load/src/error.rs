@@ -1,0 +1,325 @@
+//! What can go wrong while loading, with the facts.
+
+use std::io;
+use std::path::PathBuf;
+
+use arrow_schema::{ArrowError, DataType};
+use parquet::errors::ParquetError;
+
+use crate::csv::{MAX_COLUMNS, MAX_RECORD_BYTES};
+use crate::discover::{MAX_DEPTH, MAX_FILES};
+use crate::file::{FileName, Kind};
+
+/// Why files could not be loaded. Lines and columns count from 1.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The operating system, or a decompressor, refused a file.
+    #[error("`{file}` cannot be read")]
+    Io {
+        /// The file.
+        file: FileName,
+        /// What was said.
+        source: io::Error,
+    },
+    /// A path is neither a file nor a folder; files are read twice, so a pipe cannot serve.
+    #[error("`{}` is neither a file nor a folder", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
+    /// No Parquet or CSV file was found.
+    #[error("no Parquet or CSV file with content in `{}` ({skipped} others skipped)", path.display())]
+    NothingToLoad {
+        /// The folder or archive; of several, the first.
+        path: PathBuf,
+        /// Files that were passed over: hidden, empty, or of another kind.
+        skipped: usize,
+    },
+    /// A file that was named has no content.
+    #[error("`{file}` is empty: it has not even a header")]
+    Empty {
+        /// The file.
+        file: FileName,
+    },
+    /// A file that was named is no text and no known kind.
+    #[error("`{file}` is neither Parquet nor CSV nor a gzip or zip of them")]
+    UnknownKind {
+        /// The file.
+        file: FileName,
+    },
+    /// Parquet and CSV at once.
+    #[error("`{first}` is {first_kind} and `{second}` is {second_kind}: load them apart")]
+    MixedKinds {
+        /// The first file.
+        first: FileName,
+        /// Its kind.
+        first_kind: Kind,
+        /// The first file of another kind.
+        second: FileName,
+        /// Its kind.
+        second_kind: Kind,
+    },
+    /// More than [`MAX_FILES`] files.
+    #[error("`{}` holds more than {MAX_FILES} files", path.display())]
+    TooManyFiles {
+        /// Where the bound was passed.
+        path: PathBuf,
+    },
+    /// A folder lies deeper than [`MAX_DEPTH`] below the one that was named.
+    #[error("`{}` lies more than {MAX_DEPTH} folders deep", path.display())]
+    TooDeep {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A zip archive is damaged, encrypted, or uses a method that is not supported.
+    #[error("zip archive `{}` cannot be read", path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What was said.
+        source: io::Error,
+    },
+    /// A file is not the one that was scanned at opening.
+    #[error("`{file}` changed while it was being loaded")]
+    Changed {
+        /// The file.
+        file: FileName,
+    },
+    /// [`Meter::cancel`](crate::Meter::cancel) was called.
+    #[error("cancelled")]
+    Cancelled,
+    /// A thread could not be started.
+    #[error("a thread cannot be started")]
+    Thread {
+        /// What was said.
+        source: io::Error,
+    },
+    /// A decoder panicked over a file: the file is damaged in a way that nobody foresaw.
+    #[error("`{file}` broke its decoder: {message}")]
+    Panicked {
+        /// The file.
+        file: FileName,
+        /// The panic's message.
+        message: String,
+    },
+
+    /// CSV text is in UTF-16.
+    #[error("`{file}` is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8")]
+    Utf16 {
+        /// The file.
+        file: FileName,
+    },
+    /// CSV text is not UTF-8.
+    #[error(
+        "`{file}`, line {line}, field {field}: not UTF-8 (record at byte {offset}); convert it first, perhaps: iconv -f LATIN1 -t UTF-8"
+    )]
+    NotUtf8 {
+        /// The file.
+        file: FileName,
+        /// Line at which the record begins.
+        line: u64,
+        /// Which field of the record.
+        field: usize,
+        /// Byte at which the record begins, in the uncompressed text.
+        offset: u64,
+    },
+    /// A record has more or fewer fields than the first one of its file.
+    #[error("`{file}`, line {line}: {found} fields where the first record has {expected}")]
+    Ragged {
+        /// The file.
+        file: FileName,
+        /// Line at which the record begins.
+        line: u64,
+        /// Fields of the first record.
+        expected: usize,
+        /// Fields of this one.
+        found: usize,
+    },
+    /// A quoted field runs to the end of the file.
+    #[error("`{file}`, line {line}: a quote is opened and never closed")]
+    UnclosedQuote {
+        /// The file.
+        file: FileName,
+        /// Line at which the record begins.
+        line: u64,
+    },
+    /// A record is longer than [`MAX_RECORD_BYTES`].
+    #[error(
+        "`{file}`, line {line}: a record of more than {MAX_RECORD_BYTES} bytes; perhaps a quote is never closed"
+    )]
+    RecordTooLong {
+        /// The file.
+        file: FileName,
+        /// Line at which the record begins.
+        line: u64,
+    },
+    /// A record has more than [`MAX_COLUMNS`] fields.
+    #[error("`{file}`, line {line}: more than {MAX_COLUMNS} fields")]
+    TooManyColumns {
+        /// The file.
+        file: FileName,
+        /// Line at which the record begins.
+        line: u64,
+    },
+    /// A value is not of the type that its column was declared to have.
+    #[error(
+        "`{file}`, line {line}, column `{column}`: `{text}` is no {wanted}; declare another type, --schema '{column}:utf8' takes any"
+    )]
+    Value {
+        /// The file.
+        file: FileName,
+        /// Line at which the record begins.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The value, cut after 80 characters.
+        text: String,
+        /// The declared type.
+        wanted: DataType,
+    },
+    /// arrow-csv refused a batch for another reason than one of its values.
+    #[error("`{file}`, from line {line} on")]
+    Csv {
+        /// The file.
+        file: FileName,
+        /// Line at which the batch begins.
+        line: u64,
+        /// What was said.
+        source: ArrowError,
+    },
+    /// A null value cannot be looked for.
+    #[error("the null values make a pattern that is too large")]
+    NullValues,
+    /// A declared column is in no file.
+    #[error("column `{column}` is declared but the files have {}", list(known))]
+    UnknownColumn {
+        /// The column.
+        column: String,
+        /// The columns that exist.
+        known: Vec<String>,
+    },
+    /// Column types were declared for Parquet files, which bring their own.
+    #[error("`{file}` is Parquet and brings its types: it takes no declared ones")]
+    DeclaredForParquet {
+        /// The first file.
+        file: FileName,
+    },
+
+    /// Two files have not the same columns.
+    #[error(
+        "`{file}` does not fit `{first}`:{}{}",
+        part(" without ", missing),
+        part(" with additional ", additional)
+    )]
+    ColumnsDiffer {
+        /// The file.
+        file: FileName,
+        /// The first file, which the others must match.
+        first: FileName,
+        /// Columns that only the first has.
+        missing: Vec<String>,
+        /// Columns that only this one has.
+        additional: Vec<String>,
+    },
+    /// A column name occurs twice, so that files cannot be matched by name.
+    #[error("`{file}` has column `{column}` twice, and its columns differ from those of `{first}`")]
+    AmbiguousColumn {
+        /// The file with the name twice.
+        file: FileName,
+        /// The first file.
+        first: FileName,
+        /// The name.
+        column: String,
+    },
+    /// A column has different types in two Parquet files.
+    #[error("column `{column}` is {found} in `{file}` and {wanted} in `{first}`")]
+    TypesDiffer {
+        /// The file.
+        file: FileName,
+        /// The first file.
+        first: FileName,
+        /// The column.
+        column: String,
+        /// The type in the first file.
+        wanted: DataType,
+        /// The type in this one.
+        found: DataType,
+    },
+
+    /// A file is not Parquet, or not all of it is there.
+    #[error("`{file}` is not a whole Parquet file: {fault}")]
+    NotParquet {
+        /// The file.
+        file: FileName,
+        /// How one can tell.
+        fault: ParquetFault,
+    },
+    /// A Parquet file is damaged, or uses what the decoder does not know.
+    #[error("`{file}` cannot be decoded{}", group(*row_group))]
+    Parquet {
+        /// The file.
+        file: FileName,
+        /// The row group, from 0; none: the footer.
+        row_group: Option<usize>,
+        /// What was said.
+        source: ParquetError,
+    },
+}
+
+/// How one can tell that a file is not whole Parquet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParquetFault {
+    /// Shorter than magic, footer length and magic.
+    #[error("{bytes} bytes are too few for a footer")]
+    TooShort {
+        /// Its length.
+        bytes: u64,
+    },
+    /// The file does not begin with `PAR1`.
+    #[error("it begins with {found:02x?}, not with `PAR1`")]
+    Head {
+        /// What it begins with.
+        found: [u8; 4],
+    },
+    /// The file begins like Parquet and does not end like it.
+    #[error("it ends with {found:02x?}, not with `PAR1`: it is truncated (at {bytes} bytes)")]
+    Tail {
+        /// What it ends with.
+        found: [u8; 4],
+        /// Its length.
+        bytes: u64,
+    },
+    /// The file ends with `PARE`: its footer is encrypted.
+    #[error("its footer is encrypted")]
+    Encrypted,
+}
+
+/// Names listed up to here; then their number.
+const MAX_LISTED: usize = 20;
+
+fn list(names: &[String]) -> String {
+    let shown: Vec<String> =
+        names.iter().take(MAX_LISTED).map(|name| format!("`{}`", clip(name))).collect();
+    match names.len().saturating_sub(MAX_LISTED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn part(label: &str, names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("{label}{}", list(names)) }
+}
+
+fn group(row_group: Option<usize>) -> String {
+    row_group.map_or_else(|| " (footer)".into(), |number| format!(" (row group {number})"))
+}
+
+/// The first 80 characters of a text, for an error.
+pub(crate) fn clip(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
+    }
+}

@@ -1,0 +1,73 @@
+//! Files as one schema and a stream of Arrow record batches, in bounded memory.
+//!
+//! A [`Source`] names what is to be loaded: one file, several, or folders of them; Parquet
+//! or CSV; plain, gzipped or in a zip archive. Opening it reads every Parquet footer, and
+//! every CSV file *whole*: the type of a CSV column is decided by all of its values in all
+//! files, never by the first rows. So whatever is wrong with the shape of the input (a short
+//! row, broken UTF-8, files that do not fit together) is an error before the first batch,
+//! and number of rows and schema are exact from then on.
+//!
+//! [`Source::batches`] then decodes in a few threads and gives the batches in the order of
+//! the files, small ones joined: 505 files of 1,259 lines are three batches, not 505.
+//!
+//! ```
+//! use cenote_load::{Options, Source};
+//!
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("a.csv"), "day,close\n2018-02-07,12\n")?;
+//! std::fs::write(folder.path().join("b.csv"), "day,close\n2018-02-08,12.5\n")?;
+//!
+//! let source = Source::open(&[folder.path().to_path_buf()], &Options::default())?;
+//! assert_eq!(source.num_rows(), 2);
+//! assert_eq!(source.schema().field(1).data_type().to_string(), "Float64");
+//! for batch in source.batches() {
+//!     assert_eq!(batch?.num_rows(), 2);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Memory
+//!
+//! A thread holds at most the text of one *cut* ([`MAX_CUT_BYTES`]) or the pages of one
+//! Parquet row group that it is at, and [`Options::batch_bytes`] of arrays; twice as many
+//! parts as threads are under way, each with at most two batches waiting. What
+//! grows with the input is 40 bytes a cut and the footers of Parquet files.
+//!
+//! # What a CSV column becomes
+//!
+//! | all values of all files are | type |
+//! | --- | --- |
+//! | `true`, `false` in any case | Boolean |
+//! | whole numbers that fit | Int64 |
+//! | numbers, `NaN`, `nan`, `inf`, `-inf` | Float64 |
+//! | `2013-02-08` | Date32 |
+//! | `2013-02-08 09:30:00[.123456789]`, also with `T`, also mixed with dates | Timestamp of the coarsest unit that holds them all |
+//! | the same, every one with a zone (`Z`, `+01:00`) | Timestamp in UTC |
+//! | anything else | Utf8 |
+//! | nothing: every field is empty | Utf8, all null |
+//!
+//! Whole numbers with a leading zero (`037833100`, an identifier) and those beyond 64 bits
+//! stay Utf8: as numbers they would lose digits. An empty field is null, in Utf8 columns
+//! too; CSV cannot tell it from an empty string. [`Options::schema`] overrides any column.
+
+mod batches;
+mod csv;
+mod discover;
+mod error;
+mod file;
+mod join;
+mod meter;
+mod options;
+mod parquet;
+mod schema_text;
+mod source;
+
+pub use batches::Batches;
+pub use csv::{MAX_COLUMNS, MAX_CUT_BYTES, MAX_RECORD_BYTES};
+pub use discover::{MAX_DEPTH, MAX_FILES};
+pub use error::{LoadError, ParquetFault};
+pub use file::{FileName, InputFile, Kind};
+pub use meter::{Meter, Progress, Stage};
+pub use options::{MAX_THREADS, Options};
+pub use schema_text::{KNOWN_TYPES, SchemaTextError, parse_schema};
+pub use source::Source;
