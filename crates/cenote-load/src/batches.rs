@@ -19,7 +19,6 @@ use crate::error::LoadError;
 use crate::file::InputFile;
 use crate::join::Joiner;
 use crate::meter::{Meter, Progress};
-use crate::parquet::guarded;
 use crate::source::Plan;
 
 /// Batches of one part that wait to be taken.
@@ -62,9 +61,11 @@ struct Shared {
     plan: Plan,
     files: Vec<InputFile>,
     stopped: AtomicBool,
-    /// Parts nobody has taken, and the way into the queue for whoever takes one.
-    work: Mutex<Option<(VecDeque<Part>, SyncSender<Receiver<Outcome>>)>>,
+    work: Mutex<Option<Work>>,
 }
+
+/// Parts nobody has taken, and the way into the queue for whoever takes one.
+type Work = (VecDeque<Part>, SyncSender<Receiver<Outcome>>);
 
 impl Batches {
     pub(crate) fn new(
@@ -195,7 +196,7 @@ impl Shared {
                 let decoded = Decoded { batch, file: part.file, bytes };
                 out.send(Ok(decoded)).is_ok() && !self.stopped.load(Relaxed)
             };
-            let outcome = guarded(file, || self.plan.decode(file, &part, &mut take));
+            let outcome = file.guarded(|| self.plan.decode(file, &part, &mut take));
             if let Err(error) = outcome {
                 // nobody reads on after an error; where nobody reads at all, it is not missed
                 drop(out.send(Err(error)));

@@ -116,7 +116,7 @@ impl Found {
         let mut file = InputFile { name, kind: Kind::Csv, bytes, storage: Storage::Plain(stamp) };
         let mut head = sniff(&file)?;
         let extension = Extension::of(path);
-        if is_zip(&head) && (named || extension == Extension::Zip) || extension == Extension::Zip {
+        if extension == Extension::Zip || named && is_zip(&head) {
             return self.add_archive(path);
         }
         if head.starts_with(&[0x1f, 0x8b]) {

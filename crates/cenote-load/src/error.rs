@@ -255,6 +255,18 @@ pub enum LoadError {
         /// How one can tell.
         fault: ParquetFault,
     },
+    /// A Parquet file has not the rows that its footer states.
+    #[error("`{file}` is damaged{}: its footer states {stated} rows and {found} are there", group(*row_group))]
+    RowsDiffer {
+        /// The file.
+        file: FileName,
+        /// The row group, from 0; none: all of them.
+        row_group: Option<usize>,
+        /// Rows that are stated.
+        stated: i64,
+        /// Rows that were found.
+        found: u64,
+    },
     /// A Parquet file is damaged, or uses what the decoder does not know.
     #[error("`{file}` cannot be decoded{}", group(*row_group))]
     Parquet {

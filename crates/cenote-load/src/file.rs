@@ -122,6 +122,22 @@ impl InputFile {
         matches!(self.storage, Storage::Plain(_))
     }
 
+    /// Runs a decoder; its panic becomes an error. Damaged files are known to make decoders
+    /// panic in places, and a load must name the file, not take the process down.
+    pub(crate) fn guarded<T>(
+        &self,
+        decode: impl FnOnce() -> Result<T, LoadError>,
+    ) -> Result<T, LoadError> {
+        // what the closure touched is dropped with the error
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
+        outcome.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            let message = text.unwrap_or("no message").into();
+            Err(LoadError::Panicked { file: self.name.clone(), message })
+        })
+    }
+
     fn open(&self, stamp: Stamp) -> Result<File, LoadError> {
         let file = File::open(self.name.path()).map_err(|e| self.io(e))?;
         if Stamp::new(&file.metadata().map_err(|e| self.io(e))?) != stamp {

@@ -12,7 +12,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetStatisticsPolicy;
+use parquet::file::metadata::{ParquetMetaData, ParquetStatisticsPolicy};
 
 use crate::error::{LoadError, ParquetFault};
 use crate::file::InputFile;
@@ -58,7 +58,7 @@ impl ParquetPlan {
             if meter.cancelled() {
                 return Err(LoadError::Cancelled);
             }
-            let footer = guarded(file, || footer(file))?;
+            let footer = file.guarded(|| footer(file))?;
             let schema = footer.schema().clone();
             let mut order = None;
             if parts.is_empty() {
@@ -80,8 +80,8 @@ impl ParquetPlan {
     }
 
     pub(crate) fn rows(&self) -> u64 {
-        let groups = self.files.iter().flat_map(|file| file.footer.metadata().row_groups());
-        groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
+        let files = self.files.iter().map(|file| rows(file.footer.metadata()));
+        files.fold(0, u64::saturating_add)
     }
 
     /// Runs of row groups that are decoded apart.
@@ -91,9 +91,9 @@ impl ParquetPlan {
             // each part would unpack the file again
             return std::iter::once(0..groups.len()).collect();
         }
-        let (mut parts, mut start, mut bytes) = (Vec::new(), 0, 0);
+        let (mut parts, mut start, mut bytes) = (Vec::new(), 0, 0_i64);
         for (at, group) in groups.iter().enumerate() {
-            bytes += group.total_byte_size();
+            bytes = group.total_byte_size().saturating_add(bytes);
             if bytes >= SMALL_GROUP_BYTES || at + 1 == groups.len() {
                 parts.push(start..at + 1);
                 (start, bytes) = (at + 1, 0);
@@ -131,15 +131,18 @@ impl ParquetPlan {
                     .with_batch_size(batch_rows.min(rows))
                     .build()
                     .map_err(fault)?;
+            let mut found = 0;
             for batch in reader {
                 let batch = batch
                     .and_then(|batch| conform(batch, &self.schema, part.order.as_deref()))
                     .map_err(|e| fault(ParquetError::from(e)))?;
-                let share = stored * batch.num_rows() as u64 / rows as u64;
-                if !take(batch, share) {
+                found += batch.num_rows() as u64;
+                let share = u128::from(stored) * batch.num_rows() as u128 / rows as u128;
+                if !take(batch, u64::try_from(share).unwrap_or(stored)) {
                     return Ok(());
                 }
             }
+            check_rows(file, Some(number), group.num_rows(), found)?;
         }
         Ok(())
     }
@@ -175,7 +178,7 @@ fn merge(
 
 /// What the files do not all say is not said of the whole.
 fn common(one: &Metadata, other: &Metadata) -> Metadata {
-    let both = one.iter().filter(|(key, value)| other.get(*key) == Some(*value));
+    let both = one.iter().filter(|(key, value)| other.get(key) == Some(*value));
     both.map(|(key, value)| (key.clone(), value.clone())).collect::<BTreeMap<_, _>>().into()
 }
 
@@ -187,11 +190,30 @@ fn footer(file: &InputFile) -> Result<ArrowReaderMetadata, LoadError> {
     let options = ArrowReaderOptions::new()
         .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
         .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
-    ArrowReaderMetadata::load(&input, options).map_err(|source| LoadError::Parquet {
-        file: file.name.clone(),
-        row_group: None,
-        source,
-    })
+    let footer = ArrowReaderMetadata::load(&input, options).map_err(|source| {
+        LoadError::Parquet { file: file.name.clone(), row_group: None, source }
+    })?;
+    let metadata = footer.metadata();
+    check_rows(file, None, metadata.file_metadata().num_rows(), rows(metadata))?;
+    Ok(footer)
+}
+
+fn rows(metadata: &ParquetMetaData) -> u64 {
+    let groups = metadata.row_groups().iter();
+    groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).fold(0, u64::saturating_add)
+}
+
+/// The decoder gives what the pages hold, whatever the footer says.
+fn check_rows(
+    file: &InputFile,
+    row_group: Option<usize>,
+    stated: i64,
+    found: u64,
+) -> Result<(), LoadError> {
+    if u64::try_from(stated) == Ok(found) {
+        return Ok(());
+    }
+    Err(LoadError::RowsDiffer { file: file.name.clone(), row_group, stated, found })
 }
 
 /// What the first and last bytes say.
@@ -208,21 +230,5 @@ fn fault(input: &File) -> std::io::Result<Option<ParquetFault>> {
         (b"PAR1", b"PAR1") => None,
         (b"PAR1", _) => Some(ParquetFault::Tail { found: tail, bytes }),
         _ => Some(ParquetFault::Head { found: head }),
-    })
-}
-
-/// Runs a decoder; its panic becomes an error. Damaged files are known to make parquet
-/// panic in places, and a load must name the file, not take the process down.
-pub(crate) fn guarded<T>(
-    file: &InputFile,
-    decode: impl FnOnce() -> Result<T, LoadError>,
-) -> Result<T, LoadError> {
-    // what the closure touched is dropped with the error
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
-    outcome.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        let message = text.unwrap_or("no message").into();
-        Err(LoadError::Panicked { file: file.name.clone(), message })
     })
 }

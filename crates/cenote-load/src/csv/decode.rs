@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_csv::ReaderBuilder;
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use super::scan::{BOM, Scanner};
 use super::{CsvPlan, Cut};
@@ -49,11 +49,9 @@ impl CsvPlan {
     /// The schema in the file's own order of columns.
     fn schema_of(&self, index: usize) -> SchemaRef {
         let Some(order) = &self.scans[index].order else { return self.schema.clone() };
-        let mut fields = vec![Arc::new(Field::new("", DataType::Null, true)); order.len()];
-        for (field, &at) in self.schema.fields().iter().zip(order) {
-            fields[at] = field.clone();
-        }
-        Arc::new(Schema::new(fields))
+        let mut fields: Vec<_> = order.iter().zip(self.schema.fields()).collect();
+        fields.sort_by_key(|(at, _)| **at);
+        Arc::new(Schema::new(fields.into_iter().map(|(_, f)| f.clone()).collect::<Vec<_>>()))
     }
 
     fn decode_cut(

@@ -108,7 +108,7 @@ fn number(text: &[u8]) -> Option<u16> {
         return match whole {
             0 => None,
             _ if padded => None,
-            ..=18 => Some(INT),
+            1..=18 => Some(INT),
             _ if fits() => Some(INT),
             _ => Some(BIG),
         };

@@ -21,7 +21,6 @@ use crate::options::Options;
 pub(crate) struct CsvPlan {
     pub(crate) schema: SchemaRef,
     pub(super) scans: Vec<CsvFile>,
-    pub(super) nulls: Option<Regex>,
 }
 
 /// One file's part in the plan.
@@ -97,7 +96,7 @@ impl CsvPlan {
             }
             CsvFile { cuts, order, format, delimiter }
         });
-        Ok(Self { schema, scans: scans.collect(), nulls })
+        Ok(Self { schema, scans: scans.collect() })
     }
 
     pub(crate) fn file(&self, index: usize) -> &CsvFile {
@@ -167,7 +166,7 @@ fn scan_all(
         while !failed.load(Relaxed) {
             let index = next.fetch_add(1, Relaxed);
             let Some(file) = files.get(index) else { break };
-            let scan = scan(file, options, nulls, meter);
+            let scan = file.guarded(|| scan(file, options, nulls, meter));
             failed.fetch_or(scan.is_err(), Relaxed);
             done.push((index, scan));
         }
@@ -181,10 +180,7 @@ fn scan_all(
             .collect();
         let mut done = work();
         for other in others {
-            match other.join() {
-                Ok(more) => done.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         done
     });
