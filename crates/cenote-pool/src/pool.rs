@@ -133,7 +133,7 @@ pub struct Pool {
     stopping: AtomicBool,
     keepers: Mutex<Vec<JoinHandle<()>>>,
     /// Held as long as the pool is owned.
-    _lock: File,
+    lock: Mutex<Option<File>>,
 }
 
 impl std::fmt::Debug for Pool {
@@ -305,6 +305,7 @@ impl Pool {
         if self.config.ephemeral || (discard && empty) {
             let _ = std::fs::remove_dir_all(self.dir().path());
         }
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

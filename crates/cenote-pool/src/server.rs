@@ -3,8 +3,10 @@
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use cenote_region::process::peer_credentials;
 use cenote_region::socket::send_with_fds;
@@ -17,6 +19,8 @@ use crate::session::Peer;
 /// A client that does not read its answer for so long is cut off.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 const ACCEPT_TICK: Duration = Duration::from_millis(50);
+/// How long requests under way may take when the server ends.
+const END_WITHIN: Duration = Duration::from_secs(2);
 const STACK_BYTES: usize = 512 << 10;
 
 /// A pool that listens.
@@ -24,6 +28,9 @@ const STACK_BYTES: usize = 512 << 10;
 pub struct Server {
     pool: Arc<Pool>,
     listener: UnixListener,
+    /// The connections, to be ended with the server.
+    clients: Arc<Mutex<HashMap<u64, UnixStream>>>,
+    accepted: AtomicU64,
 }
 
 impl Server {
@@ -44,7 +51,7 @@ impl Server {
         let listener = UnixListener::bind(short)?;
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
-        Ok(Server { pool, listener })
+        Ok(Server { pool, listener, clients: Arc::default(), accepted: AtomicU64::new(0) })
     }
 
     /// Serves until the pool is told to stop, or `stop` says so.
@@ -61,7 +68,21 @@ impl Server {
                 Err(_) => std::thread::sleep(ACCEPT_TICK),
             }
         }
+        self.hang_up();
         Ok(())
+    }
+
+    /// Ends all connections, and waits a little for requests under way.
+    fn hang_up(&self) {
+        self.pool.stop();
+        let clients = || self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        for client in clients().values() {
+            let _ = client.shutdown(std::net::Shutdown::Read);
+        }
+        let deadline = Instant::now() + END_WITHIN;
+        while !clients().is_empty() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     fn wait(&self) {
@@ -73,15 +94,25 @@ impl Server {
 
     fn spawn(&self, stream: UnixStream) {
         let pool = self.pool.clone();
+        let Ok(handle) = stream.try_clone() else { return };
+        let number = self.accepted.fetch_add(1, Ordering::Relaxed);
+        let clients = self.clients.clone();
+        clients.lock().unwrap_or_else(PoisonError::into_inner).insert(number, handle);
         let builder = std::thread::Builder::new().name("cenote-client".to_owned());
         // If no thread can be had the connection closes, which tells the client.
-        let _ = builder.stack_size(STACK_BYTES).spawn(move || {
+        let ended = self.clients.clone();
+        let spawned = builder.stack_size(STACK_BYTES).spawn(move || {
             let mut connection = Connection { pool, stream, session: None };
             let _ = connection.serve();
             if let Some(session) = connection.session {
                 connection.pool.disconnected(session);
             }
+            drop(connection);
+            clients.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
         });
+        if spawned.is_err() {
+            ended.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        }
     }
 }
 

@@ -24,7 +24,7 @@ impl Served {
 
     fn start(&mut self, capacity: u64) {
         let config = Config {
-            dir: RunDir::at(self.dir.path()),
+            dir: RunDir::at(self.dir.path().join("pool")),
             capacity: Some(capacity),
             reserve: Some(0),
             idle_exit: None,
@@ -41,14 +41,15 @@ impl Served {
     }
 
     fn connect(&self) -> Pool {
-        let address = Some(self.dir.path().display().to_string());
+        let address = Some(self.dir.path().join("pool").display().to_string());
         Pool::connect(Options { address, ..Options::default() }).unwrap()
     }
 
     fn end(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(server) = self.server.take() {
-            server.join().unwrap();
+            let outcome = server.join();
+            assert!(std::thread::panicking() || outcome.is_ok(), "the daemon failed");
         }
     }
 }

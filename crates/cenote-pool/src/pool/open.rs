@@ -362,7 +362,7 @@ fn assemble(
         wake: Condvar::new(),
         stopping: AtomicBool::new(false),
         keepers: Mutex::new(Vec::new()),
-        _lock: lock,
+        lock: Mutex::new(Some(lock)),
     })
 }
 
