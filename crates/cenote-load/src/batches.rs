@@ -161,6 +161,7 @@ impl Iterator for Batches {
             }
             if let Some(error) = self.error.take() {
                 self.stop();
+                self.joiner.clear();
                 return Some(Err(error));
             }
             if let Some(batch) = self.joiner.pop() {

@@ -12,6 +12,7 @@ use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 
 use crate::error::LoadError;
+use crate::meter::Meter;
 
 /// A file, or a member of a zip archive. Displayed as `path` or `path: member`. Clones share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -146,6 +147,26 @@ impl InputFile {
         Ok(file)
     }
 
+    /// All uncompressed bytes, while the meter follows the bytes as stored.
+    pub(crate) fn with_metered_bytes<T>(
+        &self,
+        meter: &Meter,
+        read: impl FnOnce(&mut dyn Read) -> Result<T, LoadError>,
+    ) -> Result<T, LoadError> {
+        match &self.storage {
+            Storage::Plain(stamp) => read(&mut Metered { inner: self.open(*stamp)?, meter }),
+            Storage::Gzip(stamp) => {
+                let stored = Metered { inner: self.open(*stamp)?, meter };
+                read(&mut MultiGzDecoder::new(BufReader::with_capacity(1 << 16, stored)))
+            }
+            Storage::Member { .. } => {
+                let outcome = self.with_bytes(0, read);
+                meter.add_bytes(self.bytes);
+                outcome
+            }
+        }
+    }
+
     /// Calls `read` with the uncompressed bytes, from `offset` on.
     ///
     /// Cost: where the file is compressed, everything before `offset` is decompressed too.
@@ -196,6 +217,20 @@ impl InputFile {
             unpacked.flush().map_err(|e| self.io(e))
         })?;
         Ok(unpacked)
+    }
+}
+
+/// Tells a meter what is read.
+struct Metered<'a> {
+    inner: File,
+    meter: &'a Meter,
+}
+
+impl Read for Metered<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buf)?;
+        self.meter.add_bytes(read as u64);
+        Ok(read)
     }
 }
 

@@ -119,6 +119,11 @@ impl Joiner {
         }
     }
 
+    pub(crate) fn clear(&mut self) {
+        self.waiting.clear();
+        self.ready.clear();
+    }
+
     pub(crate) fn pop(&mut self) -> Option<RecordBatch> {
         self.ready.pop_front()
     }

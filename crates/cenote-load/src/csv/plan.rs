@@ -194,7 +194,7 @@ fn scan(
     nulls: Option<&Regex>,
     meter: &Meter,
 ) -> Result<Scan, LoadError> {
-    let scan = file.with_bytes(0, |reader| {
+    let scan = file.with_metered_bytes(meter, |reader| {
         let mut scanner = Scanner::new(file, reader, delimiter(file, options), (0, 1))?;
         let mut scan = Scan { header: Vec::new(), seen: Vec::new(), cuts: Vec::new() };
         let mut looked = Vec::new();
@@ -228,7 +228,6 @@ fn scan(
         }
         Ok(scan)
     })?;
-    meter.add_bytes(file.bytes);
     if meter.cancelled() { Err(LoadError::Cancelled) } else { Ok(scan) }
 }
 

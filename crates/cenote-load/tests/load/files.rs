@@ -184,6 +184,16 @@ fn a_stream_dropped_early_ends_its_threads() {
 }
 
 #[test]
+fn after_an_error_nothing_comes() {
+    let folder = folder(&[("a.csv", b"x\n1\n"), ("b.csv", b"x\n2\n"), ("c.csv", b"x\ny\n")]);
+    let schema = cenote_load::parse_schema("x:int64").ok();
+    let mut batches =
+        open(folder.path(), &Options { schema, ..Options::default() }).unwrap().batches();
+    assert!(matches!(batches.next(), Some(Err(LoadError::Value { line: 2, .. }))));
+    assert_eq!(batches.count(), 0);
+}
+
+#[test]
 fn a_file_that_changes_between_the_passes_is_refused() {
     let folder = folder(&[("a.csv", b"x\n1\n")]);
     let source = open(folder.path(), &Options::default()).unwrap();
