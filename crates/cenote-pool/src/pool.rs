@@ -115,6 +115,8 @@ pub(crate) struct Core {
     uses: HashMap<EntryId, u64>,
     unverified: Vec<EntryId>,
     last_client: Instant,
+    /// Something was retired since the keeper last looked.
+    fresh: bool,
 }
 
 /// A pool and its owner.

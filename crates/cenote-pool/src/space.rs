@@ -27,8 +27,10 @@ use crate::step::reach;
 
 /// Size of an arena's file, unless a chunk needs more.
 pub const ARENA_BYTES: u64 = 256 << 20;
-/// The first grant of a new arena; each further one doubles.
-pub const GRANT_BYTES: u64 = 1 << 20;
+/// A ready arena for a chunk that needs one of its own.
+const LARGE_BYTES: u64 = 1 << 30;
+/// Less is not worth an arena ahead of demand.
+const GRANT_BYTES: u64 = 1 << 20;
 /// An arena of the pool's own, for manifests and for chunks that the cleaner moved.
 const OWN_ARENA_BYTES: u64 = 64 << 20;
 /// Left alone of the file system and of the memory limit.
@@ -518,7 +520,9 @@ impl Space {
     /// Plans one more ready arena, if less than `reserve` bytes are ready and there is ample
     /// space.
     pub fn plan_ahead(&mut self, reserve: u64) -> Option<Plan> {
+        // One for a large chunk, the rest for streams.
         let missing = reserve.saturating_sub(self.ready()) / PAGE * PAGE;
+        let missing = if missing >= LARGE_BYTES { LARGE_BYTES } else { missing.min(ARENA_BYTES) };
         let shortage = self.shortage();
         if missing < GRANT_BYTES || shortage.free.saturating_sub(self.ready()) < 2 * missing {
             return None;

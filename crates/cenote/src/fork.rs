@@ -11,8 +11,8 @@
 
 use std::cell::RefCell;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, Once, PoisonError, TryLockError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::time::Duration;
 
 use cenote_pool::id::SessionId;
 use cenote_pool::message::{Request, Response};
@@ -33,9 +33,11 @@ pub(crate) struct Spare {
     alive: OwnedFd,
 }
 
+/// What a fork takes with it. The list of sessions stays locked over the fork, so that the
+/// child finds it whole and free.
 struct Forking {
-    session: Arc<Session>,
-    spare: Option<Spare>,
+    sessions: MutexGuard<'static, Vec<Weak<Session>>>,
+    each: Vec<(Arc<Session>, Option<Spare>)>,
 }
 
 static SESSIONS: Mutex<Vec<Weak<Session>>> = Mutex::new(Vec::new());
@@ -43,7 +45,7 @@ static HANDLERS: Once = Once::new();
 
 thread_local! {
     /// What `prepare` made, for the handler after the fork, in either process.
-    static FORKING: RefCell<Vec<Forking>> = const { RefCell::new(Vec::new()) };
+    static FORKING: RefCell<Option<Forking>> = const { RefCell::new(None) };
 }
 
 /// Has the session's leases survive forks.
@@ -57,26 +59,12 @@ pub(crate) fn register(session: &Arc<Session>) {
     sessions.push(Arc::downgrade(session));
 }
 
-/// The sessions, if the list can be had: a fork must not wait for ever.
-fn sessions() -> Vec<Arc<Session>> {
-    let deadline = Instant::now() + SPARE_WITHIN;
-    loop {
-        match SESSIONS.try_lock() {
-            Ok(list) => return list.iter().filter_map(Weak::upgrade).collect(),
-            Err(TryLockError::Poisoned(list)) => {
-                return list.into_inner().iter().filter_map(Weak::upgrade).collect();
-            }
-            Err(TryLockError::WouldBlock) if Instant::now() > deadline => return Vec::new(),
-            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-        }
-    }
-}
-
 extern "C" fn prepare() {
-    let all = sessions();
+    let sessions = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let all: Vec<_> = sessions.iter().filter_map(Weak::upgrade).collect();
     // A session that was itself inherited asks through one that was not.
     let asking = all.iter().find(|s| !s.is_forked() && !s.is_embedded()).cloned();
-    let forking = all.into_iter().map(|session| {
+    let each = all.into_iter().map(|session| {
         let needs = session.leases.page.in_use() > 0 && session.leases.hold();
         let asker = if session.is_forked() { asking.clone() } else { Some(session.clone()) };
         let spare = asker.filter(|a| needs && !a.is_embedded()).and_then(|a| Spare::make(&a));
@@ -84,37 +72,36 @@ extern "C" fn prepare() {
             session.leases.page.copy_to(&spare.page);
             cenote_pool::step::reach("fork: leases copied");
         }
-        Forking { session, spare }
+        (session, spare)
     });
-    let forking: Vec<_> = forking.collect();
-    FORKING.with_borrow_mut(|list| *list = forking);
+    let each = each.collect();
+    FORKING.set(Some(Forking { sessions, each }));
 }
 
 extern "C" fn parent() {
     // The child holds its page by now; the parent's copy of the descriptor must go, or the
     // page would outlive the child.
-    FORKING.with_borrow_mut(Vec::clear);
+    FORKING.take();
     cenote_pool::step::reach("fork: parent goes on");
 }
 
 extern "C" fn child() {
-    FORKING.with_borrow_mut(|list| {
-        for forking in list.iter_mut() {
-            let leases = &forking.session.leases;
-            let spare = forking.spare.take();
-            leases.become_childs(spare.as_ref().map(|s| s.file.as_fd()));
-            // The parent's descriptor goes, the child's own stays open for its life. A lock
-            // that another thread held stays locked: then the descriptor stays, too, and the
-            // parent's page lives as long as this child.
-            if let Ok(mut alive) = forking.session.alive.try_lock() {
-                *alive = spare.map(|s| s.alive);
-            } else {
-                std::mem::forget(spare);
-            }
+    let Some(Forking { sessions, each }) = FORKING.take() else { return };
+    for (session, spare) in &each {
+        session.leases.become_childs(spare.as_ref().map(|s| s.file.as_fd()));
+    }
+    for (session, spare) in each {
+        // The parent's descriptor goes, the child's own stays open for its life. A lock that
+        // another thread held stays locked: then both stay, and the parent's page lives as
+        // long as this child.
+        match session.alive.try_lock() {
+            Ok(mut alive) => *alive = spare.map(|s| s.alive),
+            Err(_) => std::mem::forget(spare),
         }
-        // Dropping a session here could run its destructor, with locks: leave them be.
-        std::mem::forget(std::mem::take(list));
-    });
+        // Its destructor could wait for locks that nobody holds any more.
+        std::mem::forget(session);
+    }
+    drop(sessions);
     cenote_pool::step::reach("fork: child goes on");
 }
 

@@ -132,7 +132,8 @@ impl Frame {
                 },
             };
             page.note_use(manifest.0);
-            match Frame::lease(session, name, manifest, &location, slots[0], selection) {
+            let pinned = Pinned { manifest, location: &location, slot: slots[0], may_ask: true };
+            match Frame::lease(session, name, &pinned, selection) {
                 // The version was being freed when its lease was taken over from the pool.
                 Err(Attempt::Again) => page.clear(slots[0]),
                 Err(Attempt::Failed(error)) => {
@@ -146,6 +147,42 @@ impl Frame {
         Err(Error::Damaged { frame: name.to_owned(), version: 0, what: "its name cannot be read".to_owned() })
     }
 
+    /// As [`Self::open`], or `None` where that would take a message, a file or a wait.
+    pub(crate) fn open_at_once(
+        session: &Arc<Session>,
+        name: &str,
+        selection: &Selection,
+    ) -> Result<Option<Frame>, Error> {
+        let mut slots = Vec::with_capacity(1);
+        if !session.slots_at_hand(1, &mut slots) {
+            return Ok(None);
+        }
+        let page = &session.leases.page;
+        let heads = session.heads();
+        let found =
+            lease::acquire_head(&session.board, &heads, page, name, hash_name(name), slots[0]);
+        let outcome = match found {
+            Ok(head) if session.known_version(head.manifest, head.generation).is_some() => {
+                page.note_use(head.manifest);
+                let manifest = (head.manifest, head.generation);
+                let location = &head.location;
+                let pinned = Pinned { manifest, location, slot: slots[0], may_ask: false };
+                Frame::lease(session, name, &pinned, selection)
+            }
+            _ => Err(Attempt::Again),
+        };
+        match outcome {
+            Ok(frame) => Ok(Some(frame)),
+            Err(attempt) => {
+                session.leases.give(&slots);
+                match attempt {
+                    Attempt::Again => Ok(None),
+                    Attempt::Failed(error) => Err(error),
+                }
+            }
+        }
+    }
+
     /// Opens the version that a reference names, current or not.
     pub(crate) fn open_reference(session: &Arc<Session>, reference: &FrameRef) -> Result<Frame, Error> {
         let mut slots = Vec::with_capacity(1);
@@ -155,7 +192,9 @@ impl Frame {
         let opened = pin(session, entry, generation, slots[0]).and_then(|location| {
             page.note_use(entry);
             let all = Selection::default();
-            match Frame::lease(session, &reference.name, (entry, generation), &location, slots[0], &all) {
+            let manifest = (entry, generation);
+            let pinned = Pinned { manifest, location: &location, slot: slots[0], may_ask: true };
+            match Frame::lease(session, &reference.name, &pinned, &all) {
                 Ok(frame) => Ok(frame),
                 Err(Attempt::Failed(error)) => Err(error),
                 Err(Attempt::Again) => Err(cenote_pool::message::Refusal::VersionGone.into()),
@@ -173,17 +212,16 @@ impl Frame {
         Ok(frame)
     }
 
-    /// `slot` pins the manifest; takes leases on the chunks. On success the slot is the
+    /// Takes leases on the chunks of a version that is pinned. On success the slot is the
     /// frame's.
     fn lease(
         session: &Arc<Session>,
         name: &str,
-        manifest: (EntryId, Generation),
-        location: &Location,
-        slot: u32,
+        pinned: &Pinned<'_>,
         selection: &Selection,
     ) -> Result<Frame, Attempt> {
-        let read = || read_version(session, name, location);
+        let Pinned { manifest, slot, .. } = *pinned;
+        let read = || read_version(session, name, pinned.location);
         let version = session.version(manifest.0, manifest.1, read)?;
         let (columns, rows) = select(&version, name, selection)?;
         let whole = columns.is_none() && rows == (0..version.manifest.num_rows());
@@ -194,7 +232,8 @@ impl Frame {
                 hold
             }
             None => {
-                let hold = Arc::new(acquire(session, &version, name, manifest, slot, columns.as_deref(), &rows)?);
+                let chunks = needed(&version, columns.as_deref(), &rows);
+                let hold = Arc::new(acquire(session, &version, name, pinned, chunks)?);
                 if whole {
                     version.set_whole_hold(&hold);
                 }
@@ -237,6 +276,12 @@ impl Frame {
     #[must_use]
     pub fn num_rows(&self) -> u64 {
         self.rows.end - self.rows.start
+    }
+
+    /// Which rows of the version: (first, one past the last).
+    #[must_use]
+    pub fn rows(&self) -> (u64, u64) {
+        (self.rows.start, self.rows.end)
     }
 
     /// Bytes of the chunks that are leased, padding included.
@@ -377,6 +422,15 @@ impl Frame {
     }
 }
 
+/// A version whose manifest a slot pins.
+struct Pinned<'a> {
+    manifest: (EntryId, Generation),
+    location: &'a Location,
+    slot: u32,
+    /// Whether the pool may be asked for more slots.
+    may_ask: bool,
+}
+
 /// An attempt at leasing: again, or never.
 enum Attempt {
     Again,
@@ -439,12 +493,10 @@ fn acquire(
     session: &Arc<Session>,
     version: &Version,
     name: &str,
-    manifest: (EntryId, Generation),
-    slot: u32,
-    columns: Option<&[u32]>,
-    rows: &Range<u64>,
+    pinned: &Pinned<'_>,
+    chunks: Option<Vec<u32>>,
 ) -> Result<Hold, Attempt> {
-    let chunks = needed(version, columns, rows);
+    let Pinned { manifest, slot, .. } = *pinned;
     let all = &version.manifest.chunks;
     let count = chunks.as_ref().map_or(all.len(), Vec::len);
     let chunk = |i: usize| match &chunks {
@@ -462,7 +514,11 @@ fn acquire(
             Ok(())
         })
     } else {
-        session.slots(count, &mut slots)?;
+        if pinned.may_ask {
+            session.slots(count, &mut slots)?;
+        } else if !session.slots_at_hand(count, &mut slots) {
+            return Err(Attempt::Again);
+        }
         let wanted: Vec<_> = (0..count).map(|i| (chunk(i).entry, slots[i + 1])).collect();
         let each = |_, location| locations.push(location);
         lease::acquire(&session.board, &session.leases.page, &wanted, each)

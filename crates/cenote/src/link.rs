@@ -19,6 +19,7 @@ use cenote_region::process::{ProcessId, state};
 use cenote_region::socket::recv_with_fds;
 
 use crate::error::{Error, Unavailable};
+use crate::patience;
 
 /// How long a client waits for an answer, and for a daemon that is being restarted.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -45,6 +46,8 @@ enum Fault {
     /// The connection is no more; another may do.
     Broken(io::Error),
     Final(Error),
+    /// The caller does not want to wait for the answer.
+    Abandoned(Error),
 }
 
 impl Link {
@@ -65,14 +68,15 @@ impl Link {
         &mut self,
         resume: Option<SessionId>,
         arenas: &[ArenaId],
+        within: Duration,
     ) -> Result<Welcome, Error> {
         match self {
             Link::Embedded(pool) => {
                 let (response, alive) = pool.hello(PROTOCOL_VERSION, resume, arenas, Peer::own())?;
                 welcome(response, alive)
             }
-            Link::Socket { dir, answer_within, .. } => {
-                let (dir, within) = (dir.clone(), *answer_within);
+            Link::Socket { dir, .. } => {
+                let dir = dir.clone();
                 let stream = open(&dir).map_err(|why| self.unavailable(why))?;
                 stream.set_read_timeout(Some(within)).map_err(Error::io("set a deadline"))?;
                 stream.set_write_timeout(Some(within)).map_err(Error::io("set a deadline"))?;
@@ -84,7 +88,7 @@ impl Link {
                 };
                 let (response, fds) = exchange(&stream, Epoch(0), &request).map_err(|e| match e {
                     Fault::Broken(error) => self.broken(&error),
-                    Fault::Final(error) => error,
+                    Fault::Final(error) | Fault::Abandoned(error) => error,
                 })?;
                 let welcome = welcome(response, fds.into_iter().next())?;
                 if let Link::Socket { stream: own, epoch, .. } = self {
@@ -96,12 +100,12 @@ impl Link {
         }
     }
 
-    /// Asks once. `None`: the connection is broken, or the daemon is another: say hello again.
+    /// Asks once, and waits `within` for the answer. `None`: the connection is broken, or the daemon is another: say hello again.
     pub(crate) fn try_call(
         &mut self,
         session: SessionId,
         request: &Request,
-        wait: Duration,
+        within: Duration,
     ) -> Result<Option<(Response, Option<OwnedFd>)>, Error> {
         let outcome = match self {
             Link::Embedded(pool) => {
@@ -111,8 +115,7 @@ impl Link {
                 }));
             }
             Link::Socket { stream: None, .. } => return Ok(None),
-            Link::Socket { stream: Some(stream), epoch, answer_within, .. } => {
-                let within = *answer_within + wait;
+            Link::Socket { stream: Some(stream), epoch, .. } => {
                 let set = stream.set_read_timeout(Some(within));
                 set.map_err(Fault::Broken).and_then(|()| exchange(stream, *epoch, request))
             }
@@ -132,6 +135,11 @@ impl Link {
                 Ok(None)
             }
             Err(Fault::Final(error)) => Err(error),
+            Err(Fault::Abandoned(error)) => {
+                // The answer would be taken for that to the next question.
+                self.hang_up();
+                Err(error)
+            }
         }
     }
 
@@ -169,10 +177,14 @@ impl Link {
 }
 
 /// Waits a little before the next try; false once the deadline has passed.
-pub(crate) fn retry(deadline: Instant) -> bool {
+///
+/// # Errors
+/// The caller does not want to go on.
+pub(crate) fn retry(deadline: Instant) -> Result<bool, Error> {
+    patience::go_on()?;
     let left = deadline.saturating_duration_since(Instant::now());
     std::thread::sleep(RETRY_EVERY.min(left));
-    !left.is_zero()
+    Ok(!left.is_zero())
 }
 
 fn open(dir: &RunDir) -> Result<UnixStream, Unavailable> {
@@ -211,6 +223,24 @@ pub(crate) fn unexpected(response: &Response) -> Error {
     Refusal::Unsound { what }.into()
 }
 
+/// Waits for the first byte of an answer, as long as the stream's own deadline says.
+fn await_answer(stream: &UnixStream) -> Result<(), Fault> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let within = stream.read_timeout().map_err(Fault::Broken)?.unwrap_or(ANSWER_WITHIN);
+    let deadline = Instant::now() + within;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let piece = Timespec::try_from(left.min(patience::EVERY))
+            .map_err(|error| Fault::Broken(io::Error::other(error)))?;
+        match poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&piece)) {
+            Ok(0) if left.is_zero() => return Err(Fault::Broken(io::ErrorKind::TimedOut.into())),
+            Ok(0) | Err(rustix::io::Errno::INTR) => patience::go_on().map_err(Fault::Abandoned)?,
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(Fault::Broken(error.into())),
+        }
+    }
+}
+
 fn exchange(
     mut stream: &UnixStream,
     epoch: Epoch,
@@ -228,6 +258,7 @@ fn exchange(
     bytes[..4].copy_from_slice(&length.to_le_bytes());
     stream.write_all(&bytes).map_err(Fault::Broken)?;
     let ended = || Fault::Broken(io::ErrorKind::UnexpectedEof.into());
+    await_answer(stream)?;
     let mut head = vec![0; 512];
     let (read, fds) = recv_with_fds(stream, &mut head, 1).map_err(Fault::Broken)?;
     head.truncate(read);

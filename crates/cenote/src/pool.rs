@@ -112,7 +112,7 @@ impl Pool {
             return Ok(again);
         }
         let fresh = open(&self.inner.options)?;
-        if let Ok(mut slot) = self.inner.session.write() {
+        if let Ok(mut slot) = self.inner.session.try_write() {
             // The old one's frames keep it; a child must not run its end.
             std::mem::forget(std::mem::replace(&mut *slot, fresh.clone()));
         }
@@ -163,6 +163,22 @@ impl Pool {
     /// As [`Self::get`]; [`Error::NoColumn`], [`Error::Rows`].
     pub fn get_selected(&self, name: &str, selection: &Selection) -> Result<Frame, Error> {
         Frame::open(&self.session()?, name, selection)
+    }
+
+    /// As [`Self::get_selected`] where that takes no message to the pool, opens no file and
+    /// waits for nobody; `None` where it would: the name may still be there.
+    ///
+    /// For callers that hold a lock of their own, Python's say, and would have to let go of it
+    /// for anything that may wait.
+    ///
+    /// # Errors
+    /// [`Error::NoColumn`], [`Error::Rows`], [`Error::Damaged`].
+    pub fn get_at_once(&self, name: &str, selection: &Selection) -> Result<Option<Frame>, Error> {
+        let session = self.inner.session.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if session.is_forked() || !session.leases.hold() {
+            return Ok(None);
+        }
+        Frame::open_at_once(&session, name, selection)
     }
 
     /// The version that a reference names, from any process of the host.
@@ -293,7 +309,7 @@ fn open(options: &Options) -> Result<Arc<Session>, Error> {
                     let why = Unavailable::Start(daemon.last_words(&dir));
                     return Err(Error::Unavailable { path: dir.path().to_owned(), why });
                 }
-                if !crate::link::retry(deadline) {
+                if !crate::link::retry(deadline)? {
                     return Err(error);
                 }
             }

@@ -23,6 +23,8 @@ use crate::version::Version;
 const VERSIONS_KEPT_MAX: usize = 4096;
 /// An arena with more granted is not kept between puts.
 pub(crate) const KEEP_BELOW: u64 = 16 << 20;
+/// A deadline of zero would be none at all.
+const LEAST_WAIT: Duration = Duration::from_millis(10);
 /// Arenas that are kept between puts.
 const IDLE_MAX: usize = 4;
 
@@ -64,7 +66,10 @@ impl Session {
     /// Introduces this process over `link`.
     pub(crate) fn open(dir: RunDir, mut link: Link) -> Result<Arc<Session>, Error> {
         let embedded = matches!(link, Link::Embedded(_));
-        let Welcome { session, pool, slots, alive, .. } = link.hello(None, &[])?;
+        let Welcome { session, pool, slots, alive, .. } = {
+            let within = link.patience();
+            link.hello(None, &[], within)?
+        };
         let map = Error::io("map the pool's board");
         let board = Shared::read_all(&dir.file("board")).map_err(map)?;
         let board = Board::open(Arc::new(board))
@@ -125,12 +130,13 @@ impl Session {
             return Err(self.unavailable(Unavailable::Parents));
         }
         let mut link = lock(&self.link);
-        let deadline = Instant::now() + link.patience();
+        let patience = link.patience();
+        let deadline = Instant::now() + patience;
         loop {
-            if let Some(answer) = link.try_call(self.id, request, wait)? {
+            if let Some(answer) = link.try_call(self.id, request, patience + wait)? {
                 return Ok(answer);
             }
-            self.reconnect(&mut link, deadline)?;
+            self.reconnect(&mut link, deadline, patience)?;
         }
     }
 
@@ -153,18 +159,19 @@ impl Session {
             }
         };
         for _ in 0..2 {
-            if let Some(answer) = link.try_call(self.id, request, Duration::ZERO).ok()? {
+            let left = deadline.saturating_duration_since(Instant::now()).max(LEAST_WAIT);
+            if let Some(answer) = link.try_call(self.id, request, left).ok()? {
                 return Some(answer);
             }
-            self.reconnect(&mut link, Instant::now()).ok()?;
+            self.reconnect(&mut link, Instant::now(), left).ok()?;
         }
         None
     }
 
-    fn reconnect(&self, link: &mut Link, deadline: Instant) -> Result<(), Error> {
+    fn reconnect(&self, link: &mut Link, deadline: Instant, within: Duration) -> Result<(), Error> {
         let arenas = lock(&self.owned).clone();
         loop {
-            match link.hello(Some(self.id), &arenas) {
+            match link.hello(Some(self.id), &arenas, within) {
                 Ok(welcome) if welcome.session == self.id && welcome.pool == self.pool => {
                     return Ok(());
                 }
@@ -174,7 +181,11 @@ impl Session {
                     self.leases.lose();
                     return Err(self.unavailable(Unavailable::Remade));
                 }
-                Err(Error::Unavailable { why: Unavailable::NotRunning, .. }) if retry(deadline) => {}
+                Err(error @ Error::Unavailable { why: Unavailable::NotRunning, .. }) => {
+                    if !retry(deadline)? {
+                        return Err(error);
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -201,6 +212,21 @@ impl Session {
         let heads = open_heads(&self.dir, &self.board)?;
         *self.heads.write().unwrap_or_else(PoisonError::into_inner) = heads;
         Ok(())
+    }
+
+    /// Takes slots of the lease page if they are at hand; whether it has.
+    pub(crate) fn slots_at_hand(&self, count: usize, into: &mut Vec<u32>) -> bool {
+        let no = |_| Err(self.unavailable(Unavailable::NotRunning));
+        self.leases.take(count, no, into).is_ok()
+    }
+
+    /// A manifest that was decoded before.
+    pub(crate) fn known_version(
+        &self,
+        manifest: EntryId,
+        generation: Generation,
+    ) -> Option<Arc<Version>> {
+        lock(&self.versions).get(&(manifest, generation)).cloned()
     }
 
     /// Takes slots of the lease page.

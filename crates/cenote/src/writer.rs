@@ -20,6 +20,7 @@ use cenote_region::quantity::PAGE;
 use crate::error::Error;
 use crate::link::unexpected;
 use crate::memory::{self, Contents, Span};
+use crate::patience::until_room;
 use crate::session::{Session, WriteArena};
 
 /// The columns of a partition smaller than this share one chunk.
@@ -227,7 +228,9 @@ impl FrameWriter {
                 let arena = match self.session.take_arena(bytes, Duration::ZERO) {
                     Ok(arena) => arena,
                     // Not in one piece, or not at once.
-                    Err(Error::Refused(_)) => self.session.take_arena(length, self.wait)?,
+                    Err(Error::Refused(_)) => {
+                        until_room(self.wait, |wait| self.session.take_arena(length, wait))?
+                    }
                     Err(error) => return Err(error),
                 };
                 let at = arena.at;
@@ -241,7 +244,7 @@ impl FrameWriter {
                 continue;
             }
             if end > arena.granted {
-                self.session.grow(arena, end, self.wait)?;
+                until_room(self.wait, |wait| self.session.grow(arena, end, wait))?;
             }
             arena.at = end;
             let (id, incarnation) = (arena.id, arena.incarnation);
@@ -326,9 +329,18 @@ impl FrameWriter {
             Request::Commit(Box::new(Commit { sequence, name, if_exists, source, chunks, draft }))
         });
         reach("client: after commit");
-        let version = match response? {
-            Response::Committed { version } => version,
-            other => return Err(unexpected(&other)),
+        let version = match response {
+            Ok(Response::Committed { version }) => version,
+            // A clear no: the bytes are this writer's, to be written over.
+            Err(error @ Error::Refused(_)) => return Err(error),
+            outcome => {
+                // Perhaps the pool has the request, and will answer it to nobody: what was
+                // sealed must stay as it is.
+                self.ended = true;
+                self.full.extend(self.arena.take().map(|(arena, _)| arena));
+                self.give_back_full();
+                return Err(outcome.map_or_else(|error| error, |other| unexpected(&other)));
+            }
         };
         self.ended = true;
         if let Some((arena, _)) = self.arena.take() {

@@ -58,7 +58,8 @@ impl Pool {
                 let version = version.row.version;
                 core.lost.remove(&name);
                 finish(core, session, sequence);
-                if core.ledger.has_retired() || core.estate.catalog.is_full() {
+                if core.ledger.has_retired() {
+                    core.fresh = true;
                     self.wake.notify_all();
                 }
                 Ok(Response::Committed { version })
@@ -67,7 +68,7 @@ impl Pool {
                 for chunk in &chunks {
                     core.estate.space.release(&chunk.place);
                 }
-                Err(refusal(core, error, "commit"))
+                Err(refusal(self, core, error, "commit"))
             }
         }
     }
@@ -91,10 +92,11 @@ impl Pool {
             core.lost.remove(name);
         } else {
             let outcome = core.ledger.drop_name(&mut core.estate, name);
-            outcome.map_err(|error| refusal(core, error, "drop the frame"))?;
+            outcome.map_err(|error| refusal(self, core, error, "drop the frame"))?;
             core.lost.remove(name);
         }
         finish(core, session, sequence);
+        core.fresh = true;
         self.wake.notify_all();
         Ok(Response::Done)
     }
@@ -114,7 +116,7 @@ impl Pool {
         }
         core.estate.request = (session, sequence);
         let outcome = core.ledger.rename(&mut core.estate, from, to);
-        outcome.map_err(|error| refusal(core, error, "rename the frame"))?;
+        outcome.map_err(|error| refusal(self, core, error, "rename the frame"))?;
         core.lost.remove(to);
         finish(core, session, sequence);
         Ok(Response::Done)
@@ -165,10 +167,18 @@ impl Pool {
     }
 }
 
+/// Names that are compared with one that was not found.
+const NEAR_AMONG_MAX: usize = 20_000;
+
 /// Whether the session's change `sequence` has happened. Its changes come in order, one at
 /// a time.
 fn done_before(core: &Core, session: SessionId, sequence: u64) -> Result<bool, Refusal> {
     let known = core.sessions.get(&session).ok_or(Refusal::NoSession { session })?;
+    if sequence < known.sequence {
+        // Its client has given up waiting for it, and has gone on.
+        let what = format!("change {sequence} comes after change {}", known.sequence);
+        return Err(Refusal::Unsound { what });
+    }
     Ok(sequence != 0 && sequence == known.sequence)
 }
 
@@ -178,12 +188,16 @@ fn finish(core: &mut Core, session: SessionId, sequence: u64) {
     }
 }
 
-fn refusal(core: &Core, error: LedgerError, what: &str) -> Refusal {
+fn refusal(pool: &Pool, core: &Core, error: LedgerError, what: &str) -> Refusal {
     match error {
         LedgerError::Exists(name) => Refusal::Exists { name },
         LedgerError::NotFound(name) => not_found(core, &name),
         LedgerError::BoardFull { what, used, room } => {
             Refusal::Bound { what: format!("board {what}"), used, room }
+        }
+        LedgerError::Io(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+            let shortage = core.estate.space.shortage();
+            pool.exhausted(core, cenote_region::quantity::PAGE, shortage)
         }
         LedgerError::Io(error) => system(what, &error),
     }
@@ -194,6 +208,8 @@ pub(super) fn not_found(core: &Core, name: &str) -> Refusal {
     let mut near: Vec<(usize, &str)> = core
         .ledger
         .names()
+        .filter(|(other, _)| other.len().abs_diff(name.len()) <= 1 + name.len() / 4)
+        .take(NEAR_AMONG_MAX)
         .map(|(other, _)| (distance(&lower, &other.to_lowercase()), other))
         .filter(|(d, other)| *d <= 1 + other.len() / 4)
         .collect();

@@ -7,7 +7,7 @@ use cenote_region::copy::checksum_reader;
 use cenote_region::space::punch;
 
 use super::open::TICK;
-use super::{Arc, Core, Leased, Liveness, Ordering, Pool, PoisonError, SessionId};
+use super::{Arc, Core, EntryId, Leased, Liveness, Ordering, Place, Pool, PoisonError, SessionId};
 use crate::space::fill;
 use crate::step::reach;
 
@@ -15,6 +15,8 @@ use crate::step::reach;
 const WARM_FOR: Duration = Duration::from_secs(10);
 const CATALOG_EVERY: Duration = Duration::from_millis(200);
 const CLEAN_EVERY: Duration = Duration::from_secs(1);
+/// Largest chunk that the cleaner moves.
+const MOVE_BYTES_MAX: u64 = 1 << 20;
 /// Chunks moved in one round of the cleaner.
 const MOVES_MAX: usize = 4096;
 
@@ -43,17 +45,20 @@ impl Pool {
     /// One round of the keeper.
     fn keep(&self) {
         {
-            let core = self.lock();
-            if !core.ledger.has_retired() && !self.is_stopping() {
-                drop(self.wake.wait_timeout(core, TICK).unwrap_or_else(PoisonError::into_inner));
+            let mut core = self.lock();
+            if !core.fresh && !self.is_stopping() {
+                core = self.wake.wait_timeout(core, TICK).unwrap_or_else(PoisonError::into_inner).0;
             }
+            core.fresh = false;
         }
         self.sweep();
-        // A scan costs the same for one place as for a thousand: let some gather.
-        std::thread::sleep(Duration::from_millis(1));
+        let begin = Instant::now();
         self.collect();
         self.punch();
         self.note_uses();
+        // A scan costs the same for one place as for a thousand: let some gather, and take
+        // at most a tenth of a core.
+        std::thread::sleep((begin.elapsed() * 10).clamp(Duration::from_millis(1), TICK * 4));
     }
 
     /// Ends the sessions whose clients are dead.
@@ -208,40 +213,52 @@ impl Pool {
         }
     }
 
-    /// Moves what is alive in thin arenas together, so that they can be given back.
+    /// Moves what is alive in thin arenas together, so that they can be given back. Only
+    /// small chunks: around large ones the dead pages are holes already.
     fn clean(&self) {
-        let mut moved = 0;
         let thin = self.lock().estate.space.thin();
+        if thin.is_empty() {
+            return;
+        }
+        // Whether a chunk is leased is asked once for all: a lease that comes later keeps the
+        // old place.
+        let leased = super::open::scan_all(&self.lock().sessions);
+        let mut moved = 0;
         for arena in thin {
             let chunks = self.lock().ledger.chunks_in(arena);
             for (entry, place, checksum) in chunks {
                 if moved >= MOVES_MAX || self.is_stopping() {
                     return;
                 }
-                let mut core = self.lock();
-                let core = &mut *core;
-                if core.ledger.place(entry) != Some((place, checksum)) {
-                    continue;
+                if place.length <= MOVE_BYTES_MAX && self.relocate(entry, place, checksum, &leased).is_some() {
+                    moved += 1;
                 }
-                let leased = super::open::scan_all(&core.sessions);
-                if core.ledger.is_leased(entry, &leased) {
-                    continue;
-                }
-                let Ok(length) = usize::try_from(place.length) else { continue };
-                let mut bytes = vec![0; length];
-                let read = core.estate.space.read(&place, 0, &mut bytes);
-                if read.is_err() || cenote_region::copy::checksum(&bytes) != checksum {
-                    continue;
-                }
-                let Ok(to) = core.estate.space.write_own(&bytes) else { return };
-                reach("move: bytes copied");
-                if core.ledger.relocate(&mut core.estate, entry, to).is_err() {
-                    core.estate.space.vacate(&to);
-                    return;
-                }
-                moved += 1;
             }
         }
+        if moved > 0 {
+            self.lock().fresh = true;
+        }
+    }
+
+    fn relocate(&self, entry: EntryId, place: Place, checksum: u64, leased: &Leased) -> Option<()> {
+        let mut core = self.lock();
+        let core = &mut *core;
+        if core.ledger.place(entry) != Some((place, checksum)) || core.ledger.is_leased(entry, leased) {
+            return None;
+        }
+        let mut bytes = vec![0; usize::try_from(place.length).ok()?];
+        core.estate.space.read(&place, 0, &mut bytes).ok()?;
+        if cenote_region::copy::checksum(&bytes) != checksum {
+            core.condemn(entry);
+            return None;
+        }
+        let to = core.estate.space.write_own(&bytes).ok()?;
+        reach("move: bytes copied");
+        if core.ledger.relocate(&mut core.estate, entry, to).is_err() {
+            core.estate.space.vacate(&to);
+            return None;
+        }
+        Some(())
     }
 
     /// Looks whether the bytes that were taken over match their checksums. Until it has, each

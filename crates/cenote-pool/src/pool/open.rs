@@ -349,6 +349,7 @@ fn assemble(
         uses: HashMap::new(),
         unverified,
         last_client: Instant::now(),
+        fresh: true,
     };
     Arc::new(Pool {
         config,

@@ -66,10 +66,12 @@ impl Pool {
         let files = ["board", "journal", "catalog.redb", "lock"].map(|n| file(dir.file(n)));
         let shared = files.iter().sum::<u64>() + pages("heads") + pages("lease") + pages("alive");
         let versions = || core.ledger.names().map(|(_, v)| v).chain(core.ledger.retired());
+        let held: std::collections::HashSet<_> =
+            core.ledger.retired().map(|v| (v.manifest, v.generation)).collect();
         let retired: u64 = core
             .ledger
             .retired_places()
-            .filter(|(entry, generation, _)| core.ledger.version(*entry, *generation).is_none())
+            .filter(|(entry, generation, _)| !held.contains(&(*entry, *generation)))
             .map(|(_, _, place)| place.length)
             .chain(core.ledger.retired().map(|version| version.bytes))
             .sum();
