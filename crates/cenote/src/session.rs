@@ -12,6 +12,7 @@ use cenote_pool::protocol::heads::HeadTable;
 use cenote_pool::protocol::lease::{HEADER_WORDS, LeasePage, SLOTS_MAX};
 use cenote_pool::rundir::RunDir;
 use cenote_pool::words::{Shared, open_own};
+use cenote_region::quantity::PAGE;
 
 use crate::error::{Error, Unavailable};
 use crate::lease::Leases;
@@ -23,6 +24,10 @@ use crate::version::Version;
 const VERSIONS_KEPT_MAX: usize = 4096;
 /// An arena with more granted is not kept between puts.
 pub(crate) const KEEP_BELOW: u64 = 16 << 20;
+/// First grant of an arena.
+const FIRST_BYTES: u64 = 256 << 10;
+/// An idle arena is grown by up to so much.
+const GROW_BELOW: u64 = 4 << 20;
 /// A deadline of zero would be none at all.
 const LEAST_WAIT: Duration = Duration::from_millis(10);
 /// Arenas that are kept between puts.
@@ -263,17 +268,28 @@ impl Session {
         Ok(version)
     }
 
-    /// An arena with `bytes` free in one piece.
+    /// An arena in which `bytes` have room; not all of them need be granted.
     pub(crate) fn take_arena(&self, bytes: u64, wait: Duration) -> Result<WriteArena, Error> {
         {
             let mut idle = lock(&self.idle);
-            let fits = |a: &WriteArena| a.at.next_multiple_of(4096) + bytes <= a.granted;
+            // Little is grown in place; for much, the pool may have an arena ready.
+            let fits = |a: &WriteArena| {
+                let end = a.at.next_multiple_of(PAGE) + bytes;
+                end <= a.granted || end <= a.size.min(a.granted + GROW_BELOW)
+            };
             if let Some(at) = idle.iter().position(fits) {
                 return Ok(idle.swap_remove(at));
             }
         }
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        let response = self.call_waiting(&Request::Arena { bytes, wait_ms }, wait)?.0;
+        let request = Request::Arena { bytes: bytes.max(FIRST_BYTES), wait_ms };
+        let response = match self.call_waiting(&request, wait) {
+            // The least that is worth a request does not fit; what is needed may.
+            Err(Error::Refused(Refusal::Exhausted { .. })) if bytes < FIRST_BYTES => {
+                self.call_waiting(&Request::Arena { bytes, wait_ms }, wait)?.0
+            }
+            answer => answer?.0,
+        };
         let Response::Arena { arena, incarnation, size, granted } = response else {
             return Err(unexpected(&response));
         };

@@ -25,8 +25,6 @@ use crate::session::{Session, WriteArena};
 
 /// The columns of a partition smaller than this share one chunk.
 const PACK_BELOW: u64 = 64 << 10;
-/// First request for an arena.
-const FIRST_BYTES: u64 = 256 << 10;
 /// Batches of a stream are gathered up to so many bytes before they are written: enough for
 /// all threads, and a bound on what a stream holds in memory.
 const GATHER_BYTES: u64 = 32 << 20;
@@ -224,7 +222,7 @@ impl FrameWriter {
         let align = if length >= PAGE_ALIGNED_FROM { PAGE } else { CHUNK_ALIGN };
         loop {
             if self.arena.is_none() {
-                let bytes = coming.max(length).max(FIRST_BYTES.min(self.first_bytes()));
+                let bytes = coming.max(length).max(self.least_bytes());
                 let arena = match self.session.take_arena(bytes, Duration::ZERO) {
                     Ok(arena) => arena,
                     // Not in one piece, or not at once.
@@ -254,8 +252,8 @@ impl FrameWriter {
     }
 
     /// The second arena of a long stream is asked for in one large piece.
-    fn first_bytes(&self) -> u64 {
-        if self.full.is_empty() { FIRST_BYTES } else { 64 << 20 }
+    fn least_bytes(&self) -> u64 {
+        if self.full.is_empty() { 0 } else { 64 << 20 }
     }
 
     /// A partition of `rows` rows to be filled in place: every column of a fixed width, none
