@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cenote_pool::id::{ArenaId, Place};
@@ -30,19 +31,24 @@ pub(crate) struct Maps {
 #[derive(Debug)]
 pub(crate) struct Writable {
     pub(crate) mapping: Mapping,
-    populated: std::sync::atomic::AtomicU64,
+    populated: AtomicU64,
 }
 
 impl Writable {
-    /// Brings `start..end` into the page table, if it is not.
+    /// Whether `..end` may have pages that are not in the page table yet.
+    pub(crate) fn is_fresh(&self, end: u64) -> bool {
+        end > self.populated.load(Ordering::Relaxed)
+    }
+
+    /// Brings a range that is allocated into the page table: quicker than a fault a page.
     pub(crate) fn populate(&self, start: u64, end: u64) {
-        use std::sync::atomic::Ordering::Relaxed;
-        let have = self.populated.load(Relaxed);
-        if end > have {
-            // Faults would do the same one by one, if this fails.
-            let _ = self.mapping.populate_write(start.max(have)..end);
-            self.populated.fetch_max(end, Relaxed);
-        }
+        // If it fails, faults do the same one by one.
+        let _ = self.mapping.populate_write(start..end);
+    }
+
+    /// Notes that `..end` is in the page table.
+    pub(crate) fn set_populated(&self, end: u64) {
+        self.populated.fetch_max(end, Ordering::Relaxed);
     }
 }
 

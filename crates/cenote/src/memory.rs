@@ -25,6 +25,8 @@ use crate::maps::Writable;
 
 /// Writes of fewer bytes are done by the calling thread alone.
 const PARALLEL_FROM: u64 = 8 << 20;
+/// Pages are brought in by so many bytes at a time for small chunks.
+const POPULATE_BYTES: u64 = 256 << 10;
 /// Threads that write.
 const THREADS_MAX: usize = 8;
 
@@ -88,8 +90,15 @@ pub(crate) struct Span {
 
 impl Span {
     /// The caller has cut the run off its arena's bump pointer, and cuts it off only once.
-    pub(crate) fn new(map: Arc<Writable>, offset: u64, length: u64) -> Span {
-        map.populate(offset, offset + length);
+    /// The arena is allocated up to `granted`.
+    pub(crate) fn new(map: Arc<Writable>, offset: u64, length: u64, granted: u64) -> Span {
+        let end = offset + length;
+        if map.is_fresh(end) && length < LEAF as u64 {
+            // Small chunks: the pages of the next ones, too.
+            let ahead = end.next_multiple_of(POPULATE_BYTES).min(granted).max(end);
+            map.populate(offset, ahead);
+            map.set_populated(ahead);
+        }
         Span { map, offset, length }
     }
 
@@ -120,6 +129,8 @@ pub(crate) struct Contents {
 
 struct Job<'a> {
     contents: &'a Contents,
+    span: &'a Span,
+    fresh: bool,
     to: Destination,
     at: u64,
     length: usize,
@@ -145,15 +156,19 @@ pub(crate) fn write(chunks: &[(Contents, Span)], threads: Option<usize>) -> Opti
             continue;
         }
         let start = span.start()?;
+        let fresh = span.map.is_fresh(span.offset + span.length);
         total += contents.length;
         let mut at = 0;
         while at < contents.length {
             let length = usize::try_from(contents.length - at).unwrap_or(LEAF).min(LEAF);
-            jobs.push(Job { contents, to: Destination(start), at, length });
+            jobs.push(Job { contents, span, fresh, to: Destination(start), at, length });
             at += length as u64;
         }
     }
     let hashes = run(&jobs, total, threads);
+    for (_, span) in chunks {
+        span.map.set_populated(span.offset + span.length);
+    }
     let mut hashes = hashes.as_slice();
     let mut checksums = Vec::with_capacity(chunks.len());
     for (contents, _) in chunks {
@@ -202,6 +217,9 @@ impl Job<'_> {
     /// Writes one leaf and returns its hash.
     fn run(&self, scratch: &mut Vec<u8>) -> u64 {
         let end = self.at + self.length as u64;
+        if self.fresh {
+            self.span.map.populate(self.span.offset + self.at, self.span.offset + end);
+        }
         let bytes = match self.verbatim(end) {
             Some(bytes) => bytes,
             None => {

@@ -247,7 +247,8 @@ impl FrameWriter {
             arena.at = end;
             let (id, incarnation) = (arena.id, arena.incarnation);
             let place = Place { arena: id, incarnation, offset, length };
-            return Ok((place, Span::new(arena.map.clone(), offset, length)));
+            let span = Span::new(arena.map.clone(), offset, length, arena.granted);
+            return Ok((place, span));
         }
     }
 
