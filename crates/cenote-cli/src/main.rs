@@ -1,14 +1,28 @@
 //! The `cenote` command: serve a pool, put tables in, get them out, see who holds what.
 //!
-//! Each command is a file with its arguments and a `run`. What they share: [`failure`] (one
-//! line that says what and where, one that says what to do next), [`output`] (text or
-//! `--json`, colour, quiet broken pipes), [`connect`] (which pool, and starting one) and
-//! [`interrupt`] (Ctrl-C).
+//! Each command is a file with its arguments and a `run`. What they share: [`args`] (which
+//! pool), [`connect`] (reaching it, or starting it), [`failure`] (one line that says what and
+//! where, one that says what to do next), [`output`] (text or JSON, quiet broken pipes),
+//! [`table`] (aligned columns) and [`interrupt`] (Ctrl-C).
 
 mod args;
+mod connect;
+mod evict;
+mod export;
 mod failure;
+mod get;
+mod hint;
+mod info;
 mod interrupt;
+mod leases;
+mod ls;
+mod mv;
+mod output;
+mod put;
+mod rm;
 mod serve;
+mod stop;
+mod table;
 
 use std::process::ExitCode;
 
@@ -18,8 +32,18 @@ use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    let pool = &cli.pool;
     let outcome = match &cli.command {
-        Command::Serve(serve) => serve.run(&cli.pool),
+        Command::Serve(command) => command.run(pool),
+        Command::Put(command) => command.run(pool),
+        Command::Get(command) => command.run(pool),
+        Command::Ls(command) => command.run(pool),
+        Command::Rm(command) => command.run(pool),
+        Command::Mv(command) => command.run(pool),
+        Command::Info(command) => command.run(pool),
+        Command::Leases(command) => command.run(pool),
+        Command::EvictClient(command) => command.run(pool),
+        Command::Stop(command) => command.run(pool),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

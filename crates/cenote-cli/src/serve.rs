@@ -3,20 +3,20 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use cenote::Error;
-use cenote_pool::pool::{Config, OpenError};
+use cenote_pool::pool::Config;
 use cenote_region::quantity::ByteSize;
 use clap::Args;
 
 use crate::args::PoolArgs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::table::count;
 
 /// Serve a pool until Ctrl-C
 ///
 /// Prints one line once clients can connect. What is in the pool stays in memory when the
-/// daemon ends, however it ends: the next `cenote serve` takes it over. (With --idle-exit the
-/// pool is given back to the system when the daemon has idled.)
+/// daemon ends, however it ends: the next `cenote serve` takes it over. A second signal ends
+/// it at once.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// What the pool's data may take, such as 8GiB [default: half of what the machine allows]
@@ -26,7 +26,7 @@ pub(crate) struct Serve {
     /// 1.25 GiB]
     #[arg(long, value_name = "SIZE")]
     reserve: Option<ByteSize>,
-    /// End after so many seconds without a client
+    /// End after so many seconds without a client; an empty pool's directory goes, too
     #[arg(long, value_name = "SECONDS")]
     idle_exit: Option<u64>,
 }
@@ -52,32 +52,13 @@ impl Serve {
             // A daemon serves whether or not anybody reads what it says.
             let _ = writeln!(
                 io::stdout(),
-                "serving {} · capacity {capacity} · {} frames{lost} · pid {} · Ctrl-C stops; frames stay \
+                "serving {} · capacity {capacity} · {}{lost} · pid {} · Ctrl-C stops; frames stay \
                  for the next serve",
                 dir.path().display(),
-                info.frames,
+                count(info.frames, "frame"),
                 std::process::id(),
             );
         };
-        cenote::serve(config, ready, &|| interrupt.asked()).map_err(|error| hinted(&error))
-    }
-}
-
-fn hinted(error: &Error) -> Failure {
-    let failure = Failure::of(error);
-    match error {
-        Error::Open(OpenError::Owned { pid, stopped: true, .. }) => failure.hint(format!(
-            "`kill -CONT {pid}` lets the owner go on; `kill -KILL {pid}` ends it, and its frames stay"
-        )),
-        Error::Open(OpenError::Owned { pid, .. }) => failure.hint(format!(
-            "connect to it, stop it with `cenote stop` or `kill {pid}`, or serve another pool with --address"
-        )),
-        Error::Open(OpenError::NoRoom { .. }) => {
-            failure.hint("give the pool a larger --capacity, or make room in its file system")
-        }
-        Error::Open(OpenError::Dir(_)) => {
-            failure.hint("name another directory with --address: one of your own, of mode 0700")
-        }
-        _ => failure,
+        cenote::serve(config, ready, &|| interrupt.asked()).map_err(|error| Failure::of_pool(&error))
     }
 }

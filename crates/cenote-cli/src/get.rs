@@ -1,0 +1,110 @@
+//! `cenote get`: a frame, to look at or into a file.
+
+mod rows;
+mod show;
+
+use std::path::PathBuf;
+
+use arrow_array::RecordBatch;
+use cenote::{Error, Frame, Pool, Selection};
+use clap::Args;
+
+use crate::args::PoolArgs;
+use crate::connect::connect;
+use crate::export::{Destination, export};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::{self, Format};
+use rows::Rows;
+
+const AFTER_HELP: &str = "\
+Examples:
+  cenote get prices                                   its schema and first 10 rows
+  cenote get prices --columns date,close --head 50
+  cenote get prices --rows 1000..2000 -o part.csv     into a file: .parquet, .csv or .arrow
+  cenote get prices --json | jq .schema
+
+Rows count from 0; `A..B` goes up to and without B. A file appears only once it is whole.";
+
+/// Rows that are shown unless the user says how many.
+const HEAD: u64 = 10;
+/// A name that moves is looked up so often before what is found is shown as it is.
+const TRIES_MAX: usize = 10;
+
+/// Show a frame's schema and first rows, or write it into a file
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Get {
+    /// The frame
+    name: String,
+    /// Write into this file instead: Parquet, CSV or Arrow IPC, by its ending
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Only these columns, in this order
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    columns: Option<Vec<String>>,
+    /// Only these rows
+    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
+    rows: Option<Rows>,
+    /// Only so many rows [default: 10 where they are shown]
+    #[arg(long, value_name = "N")]
+    head: Option<u64>,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Get {
+    pub(crate) fn run(&self, pool: &PoolArgs) -> Result<(), Failure> {
+        let destination = self.output.as_deref().map(Destination::at).transpose()?;
+        let pool = connect(pool)?;
+        match destination {
+            Some(destination) => self.write(&pool, &destination),
+            None => self.show(&pool),
+        }
+    }
+
+    fn selection(&self) -> Selection {
+        Selection { columns: self.columns.clone(), rows: self.rows.map(|rows| rows.bounds()) }
+    }
+
+    /// The selection's first rows.
+    fn head(&self, rows: u64) -> Selection {
+        let mut selection = self.selection();
+        let (start, stop) = selection.rows.unwrap_or((0, i64::MAX));
+        let end = start.saturating_add(i64::try_from(rows).unwrap_or(i64::MAX));
+        // Rows that make no sense are left as they are, to be refused.
+        selection.rows = Some((start, if stop < start { stop } else { stop.min(end) }));
+        selection
+    }
+
+    fn write(&self, pool: &Pool, destination: &Destination) -> Result<(), Failure> {
+        let interrupt = Interrupt::listen()?;
+        let selection = self.head.map_or_else(|| self.selection(), |rows| self.head(rows));
+        let frame = pool.get_selected(&self.name, &selection).map_err(|e| Failure::of_pool(&e))?;
+        let written = export(&frame, destination, &interrupt)?;
+        if self.format.json { output::print_json(&written) } else { output::print(&written.line()) }
+    }
+
+    fn show(&self, pool: &Pool) -> Result<(), Failure> {
+        let (frame, head) = self.open(pool).map_err(|error| Failure::of_pool(&error))?;
+        if self.format.json {
+            return output::print_json(&show::json(&frame, &head)?);
+        }
+        let width = output::to_terminal().then(|| console::Term::stdout().size().1.into());
+        output::print(&show::text(&frame, &head, width)?)
+    }
+
+    /// The frame, and the rows of it that are shown. They are opened apart, so that only
+    /// their bytes are looked at, and must be of one version.
+    fn open(&self, pool: &Pool) -> Result<(Frame, Vec<RecordBatch>), Error> {
+        let mut tries = 0;
+        loop {
+            let frame = pool.get_selected(&self.name, &self.selection())?;
+            let head = pool.get_selected(&self.name, &self.head(self.head.unwrap_or(HEAD)))?;
+            if frame.version() == head.version() || tries == TRIES_MAX {
+                return Ok((frame, head.batches()?));
+            }
+            tries += 1;
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What to do next, for each way in which a pool refuses.
+
+use cenote::{Error, Refusal, Unavailable};
+use cenote_pool::pool::OpenError;
+
+/// What the user can do about it, where it is not in the message already.
+pub(crate) fn of(error: &Error) -> Option<String> {
+    match error {
+        Error::Refused(refusal) => refused(refusal),
+        Error::Unavailable { path, why } => unavailable(why, path),
+        Error::Open(error) => open(error),
+        Error::Rows { .. } => Some(
+            "rows count from 0; A..B is the rows from A up to and without B, and either may be \
+             left out"
+                .to_owned(),
+        ),
+        Error::Damaged { .. } => {
+            Some("put it again from its source (`cenote ls` says which), with --replace".to_owned())
+        }
+        Error::Schema { .. } => Some("all parts of a frame have the same columns".to_owned()),
+        _ => None,
+    }
+}
+
+fn refused(refusal: &Refusal) -> Option<String> {
+    let text = match refusal {
+        Refusal::NotFound { nearest, .. } if nearest.is_empty() => {
+            "`cenote ls` lists the frames".to_owned()
+        }
+        Refusal::Exists { .. } => "or put it under another name with --name".to_owned(),
+        Refusal::Name { .. } => "--name gives the frame a name of its own".to_owned(),
+        Refusal::Exhausted { .. } => {
+            "`cenote ls` and `cenote leases` say what takes the room, `cenote rm` drops a frame; \
+             --wait SECONDS waits for room; `cenote serve --capacity` sets the pool's size"
+                .to_owned()
+        }
+        Refusal::NoSession { .. } => "`cenote leases` lists the clients".to_owned(),
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn unavailable(why: &Unavailable, path: &std::path::Path) -> Option<String> {
+    let path = path.display();
+    let text = match why {
+        Unavailable::NotRunning => format!(
+            "`cenote serve --address {path}` serves it, in another terminal; `cenote put` without \
+             --address starts the default pool"
+        ),
+        Unavailable::Silent(_) => {
+            "the daemon may be busy: try again, or wait longer with --timeout SECONDS".to_owned()
+        }
+        Unavailable::Stopped { pid } => format!(
+            "or end it with `kill -KILL {pid}` and serve again: its frames stay"
+        ),
+        Unavailable::Start(_) => {
+            format!("`cenote serve --address {path}` in a terminal shows what is wrong")
+        }
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn open(error: &OpenError) -> Option<String> {
+    let text = match error {
+        OpenError::Owned { pid, stopped: true, .. } => format!(
+            "`kill -KILL {pid}` ends it, and its frames stay for the next `cenote serve`"
+        ),
+        OpenError::Owned { pid, .. } => format!(
+            "use it as it is, end it with `cenote stop` or `kill {pid}`, or serve another pool \
+             with --address"
+        ),
+        OpenError::NoRoom { .. } => {
+            "give the pool a larger --capacity, or make room in its file system".to_owned()
+        }
+        OpenError::Dir(_) => {
+            "name another directory with --address, one of your own with mode 0700".to_owned()
+        }
+        _ => return None,
+    };
+    Some(text)
+}

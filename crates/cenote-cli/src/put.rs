@@ -1,0 +1,189 @@
+//! `cenote put`: files become a frame.
+
+mod name;
+mod watch;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use cenote::{Error, IfExists, Pool, Refusal};
+use cenote_load::{Options, Source, parse_schema};
+use cenote_pool::message::check_name;
+use cenote_region::quantity::ByteSize;
+use clap::Args;
+use serde::Serialize;
+
+use crate::args::{PoolArgs, seconds};
+use crate::connect::{connect_if_served, connect_or_start};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::{self, Format};
+use crate::table::{count, grouped};
+use watch::Watch;
+
+const AFTER_HELP: &str = "\
+Examples:
+  cenote put prices/                        all Parquet or CSV files below a folder: frame `prices`
+  cenote put day.csv --name prices --replace
+  cenote put a.parquet b.parquet --name ab  several files or folders, one below the other
+  cenote put ticks.zip --schema 'cusip:utf8,at:timestamp[ns, UTC]' --wait 60
+
+The type of a CSV column is decided by all of its values in all files; --schema overrides it.
+Nothing is seen of the frame before it is whole. Ctrl-C, an error or a kill leaves nothing.
+Without --address a daemon is started in the background where none runs.";
+
+/// Put files into the pool as one frame
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Put {
+    /// Parquet or CSV files, plain, gzipped or in a zip archive, and folders of them
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The frame's name [default: that of the file or folder]
+    #[arg(long)]
+    name: Option<String>,
+    /// Make a new version where the frame exists
+    #[arg(long)]
+    replace: bool,
+    /// CSV: types of columns, as `column:type,column:type`
+    #[arg(long, value_name = "TYPES")]
+    schema: Option<String>,
+    /// CSV: the character between fields [default: a comma; a tab in .tsv files]
+    #[arg(long, value_name = "CHAR")]
+    delimiter: Option<char>,
+    /// CSV: the files have no line of column names
+    #[arg(long)]
+    no_header: bool,
+    /// CSV: a text that means null, beside the empty field; may be repeated
+    #[arg(long = "null", value_name = "TEXT")]
+    null_values: Vec<String>,
+    /// Wait so long for room in the pool [default: 0]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    wait: Option<Duration>,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// What was put.
+#[derive(Debug, Serialize)]
+struct Done {
+    name: String,
+    version: u64,
+    num_rows: u64,
+    num_columns: usize,
+    nbytes: u64,
+    source_bytes: u64,
+    seconds: f64,
+}
+
+impl Put {
+    pub(crate) fn run(&self, pool: &PoolArgs) -> Result<(), Failure> {
+        let began = Instant::now();
+        if self.paths.iter().any(|path| path.as_os_str() == "-") {
+            return Err(Failure::usage("standard input cannot be put yet: its types are those of all values")
+                .hint("write it to a file and put that"));
+        }
+        let name = name::of_frame(self.name.as_deref(), &self.paths)?;
+        check_name(&name).map_err(|refusal| Failure::of_pool(&refusal.into()))?;
+        let options = self.options()?;
+        let interrupt = Interrupt::listen()?;
+        let served = connect_if_served(pool)?;
+        if let Some(pool) = &served {
+            self.check_free(pool, &name)?;
+        }
+        let watch = Watch::begin(interrupt, !self.format.json);
+        let ended = |failure: Failure| watch.check().err().unwrap_or(failure);
+        let source = Source::open_with(&self.paths, &options, watch.meter())
+            .map_err(|error| ended(Failure::of(&error)))?;
+        // Only now: files that cannot be loaded start no daemon.
+        let pool = match served {
+            Some(pool) => pool,
+            None => connect_or_start(pool)?,
+        };
+        let done = self.load(&pool, name, source, &watch, began).map_err(ended)?;
+        drop(watch);
+        if self.format.json { output::print_json(&done) } else { output::print(&done.line()) }
+    }
+
+    fn load(
+        &self,
+        pool: &Pool,
+        name: String,
+        source: Source,
+        watch: &Watch,
+        began: Instant,
+    ) -> Result<Done, Failure> {
+        let failed = |error: Error| Failure::of_pool(&error);
+        let if_exists = if self.replace { IfExists::Replace } else { IfExists::Fail };
+        let (schema, source_bytes) = (source.schema(), source.bytes_total());
+        let num_columns = schema.fields().len();
+        let writer = pool.writer(&name, schema, if_exists).map_err(failed)?;
+        let mut writer = writer
+            .source(name::of_source(&self.paths))
+            .wait(self.wait.unwrap_or(Duration::ZERO));
+        let batches = source.batches().map(|batch| batch.map_err(|e| Error::Source(Box::new(e))));
+        writer.write_stream(batches).map_err(failed)?;
+        let (num_rows, nbytes) = (writer.num_rows(), writer.nbytes());
+        // From here on the frame is either there or not; Ctrl-C would not say which.
+        watch.check()?;
+        let version = writer.commit().map_err(failed)?;
+        let seconds = began.elapsed().as_secs_f64();
+        Ok(Done { name, version, num_rows, num_columns, nbytes, source_bytes, seconds })
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        let schema = self.schema.as_deref().map(parse_schema).transpose();
+        let schema = schema.map_err(|error| Failure::usage(format!("--schema: {error}")))?;
+        let delimiter = self.delimiter.map(u8::try_from).transpose();
+        let delimiter = delimiter
+            .map_err(|_| Failure::usage("--delimiter takes one character of a single byte"))?;
+        Ok(Options {
+            schema,
+            delimiter,
+            header: !self.no_header,
+            null_values: self.null_values.clone(),
+            ..Options::default()
+        })
+    }
+
+    /// Says at once what the commit would say after all has been read.
+    fn check_free(&self, pool: &Pool, name: &str) -> Result<(), Failure> {
+        if self.replace {
+            return Ok(());
+        }
+        let frames = pool.frames().map_err(|error| Failure::of_pool(&error))?;
+        if frames.iter().any(|frame| frame.name == name) {
+            let refusal = Refusal::Exists { name: name.to_owned() };
+            return Err(Failure::of_pool(&refusal.into()));
+        }
+        Ok(())
+    }
+}
+
+impl Done {
+    fn line(&self) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "a rate, shown with three digits")]
+        let rate = self.num_rows as f64 / self.seconds.max(1e-9);
+        format!(
+            "{} v{}: {} x {}, {} in {:.2} s, {} rows/s\n",
+            self.name,
+            self.version,
+            count(self.num_rows, "row"),
+            count(self.num_columns as u64, "column"),
+            ByteSize(self.nbytes),
+            self.seconds,
+            rounded(rate),
+        )
+    }
+}
+
+/// A rate as `812`, `95,200`, `12.3 M`.
+fn rounded(rate: f64) -> String {
+    if rate >= 1e6 {
+        return format!("{:.1} M", rate / 1e6);
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10^6")]
+    let whole = rate.max(0.0) as u64;
+    let unit = if whole >= 10_000 { 100 } else { 1 };
+    grouped(whole / unit * unit)
+}
