@@ -1,1 +1,55 @@
-//! placeholder
+//! The Python face of Cenote: `cenote._cenote`, whose classes `cenote` makes public.
+//!
+//! Thin on purpose: what a pool does is in the crate `cenote`, what is typed in Python is in
+//! the package beside this crate. Here Python's objects become Arrow arrays and back, and
+//! nothing else. Three rules hold throughout:
+//!
+//! - Every call that may wait passes [`door::call`], which lets go of Python's lock, has
+//!   Ctrl-C noticed and turns errors into exceptions.
+//! - No lock of this crate is held while Python runs, nor Python's lock while the pool is
+//!   asked: either could wait for the other for ever, in a thread or over a fork.
+//! - Arrow crosses by capsules of the C data interface only. PyArrow, pandas, Polars and
+//!   NumPy are imported when they are needed, and their absence is no error until then.
+#![deny(unsafe_code)]
+
+mod capsule;
+mod columns;
+mod connect;
+mod door;
+mod export;
+mod feed;
+mod frame;
+mod part;
+mod pool;
+mod raise;
+mod report;
+mod schema;
+mod selection;
+mod writer;
+
+use pyo3::prelude::*;
+
+/// Native classes of Cenote.
+#[pymodule(gil_used = false)]
+mod _cenote {
+    #[pymodule_export]
+    use crate::connect::{connect_pool, open_embedded};
+    #[pymodule_export]
+    use crate::frame::{Frame, open_reference, reference_directory};
+    #[pymodule_export]
+    use crate::part::Partition;
+    #[pymodule_export]
+    use crate::pool::Pool;
+    #[pymodule_export]
+    use crate::schema::Schema;
+    #[pymodule_export]
+    use crate::writer::Writer;
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        cenote::on_wait(crate::door::signals);
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

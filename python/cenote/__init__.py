@@ -1,0 +1,50 @@
+"""Put a table in once; every process computes on it in place.
+
+    import cenote
+
+    pool = cenote.connect()                    # the user's pool; started if need be
+    pool.put("prices", {"close": [101.5, 102.25]})
+    frame = pool["prices"]                     # leased: no copy, no message
+    frame.to_pandas(), frame.to_polars(), frame.to_arrow()
+
+Importing this module starts nothing. PyArrow, pandas, Polars and NumPy are used where they
+are installed, and needed only by the methods that are named after them.
+"""
+
+from collections.abc import Mapping as _Mapping
+
+from cenote._cenote import Frame, Partition, Pool, Schema, Writer, __version__
+from cenote._connect import connect
+from cenote._errors import (
+    ArgumentError,
+    CenoteError,
+    ColumnNotFound,
+    FrameDamaged,
+    FrameExists,
+    FrameNotFound,
+    PoolExhausted,
+    PoolUnavailable,
+    UnsupportedType,
+)
+
+_Mapping.register(Pool)
+_Mapping.register(Partition)
+
+__all__ = [
+    "ArgumentError",
+    "CenoteError",
+    "ColumnNotFound",
+    "Frame",
+    "FrameDamaged",
+    "FrameExists",
+    "FrameNotFound",
+    "Partition",
+    "Pool",
+    "PoolExhausted",
+    "PoolUnavailable",
+    "Schema",
+    "UnsupportedType",
+    "Writer",
+    "__version__",
+    "connect",
+]

@@ -1,0 +1,89 @@
+"""Reaching a pool, and starting one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from cenote import _cenote
+from cenote._errors import ArgumentError, PoolUnavailable
+
+DEFAULT_POOL = "default"
+"""The pool that is meant where none is named."""
+
+
+def connect(
+    address: str | os.PathLike[str] | None = None,
+    *,
+    embedded: bool = False,
+    capacity: int | None = None,
+) -> _cenote.Pool:
+    """Connects to a pool of this host.
+
+    `address`: a directory (with a `/` in it), or the name of a pool of this user. None is
+    what `CENOTE_ADDRESS` says, else the user's default pool. A pool that is named, or
+    default, is started in the background where it does not run, and ends after ten minutes
+    without a client; one at a directory is not.
+    `embedded`: a pool of this process alone, gone with it.
+    `capacity`: of a pool that this call starts, in bytes; half of /dev/shm unless said.
+
+    Raises: PoolUnavailable, ArgumentError.
+    """
+    if capacity is not None and (not isinstance(capacity, int) or capacity <= 0):
+        raise ArgumentError(f"capacity={capacity!r} is not a number of bytes")
+    if embedded:
+        if address is not None:
+            raise ArgumentError("an embedded pool has no address")
+        from cenote import _reference
+
+        return _reference.remember(_cenote.open_embedded(capacity))
+    if address is None:
+        address = os.environ.get("CENOTE_ADDRESS") or DEFAULT_POOL
+    address = os.fspath(address)
+    if "/" in address:
+        if "\0" in address:
+            raise ArgumentError(f"the address {address!r} is no path")
+        if capacity is not None:
+            raise ArgumentError(
+                f"capacity= is for a pool that is started, and the one at {address} is not: "
+                f"`cenote serve --address {address} --capacity {capacity}` starts it"
+            )
+        return _cenote.connect_pool(address)
+    if address.strip() in ("", ".", "..") or not address.isprintable():
+        raise ArgumentError(f"the address {address!r} is neither a path nor a name")
+    try:
+        return _cenote.connect_pool(address)
+    except PoolUnavailable as error:
+        command = find_command()
+        if command is None:
+            raise PoolUnavailable(
+                f"{error}; and none was started, since there is no `cenote` command in "
+                f"{', '.join(map(str, places()))} or on PATH; CENOTE_BIN names it"
+            ) from None
+    return _cenote.connect_pool(address, command, capacity)
+
+
+def places() -> list[Path]:
+    """Where the wheel puts the command."""
+    found = [Path(sys.executable).parent] if sys.executable else []
+    scripts = sysconfig.get_path("scripts")
+    if scripts and Path(scripts) not in found:
+        found.append(Path(scripts))
+    return found
+
+
+def find_command() -> str | None:
+    """The `cenote` command: `CENOTE_BIN`, beside Python, or on PATH."""
+    named = os.environ.get("CENOTE_BIN")
+    if named:
+        if not os.access(named, os.X_OK):
+            raise PoolUnavailable(f"CENOTE_BIN names {named}, which is no command")
+        return named
+    for place in places():
+        command = place / "cenote"
+        if command.is_file() and os.access(command, os.X_OK):
+            return str(command)
+    return shutil.which("cenote")

@@ -1,0 +1,215 @@
+//! Whatever Python calls a table, as a schema and batches.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use cenote::Error;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMapping, PyString};
+
+use crate::capsule::{self, speaks};
+use crate::columns;
+use crate::door::signals;
+use crate::frame::Frame;
+use crate::raise::{argument, unsupported};
+use crate::selection::type_name;
+
+/// How often Python is asked about signals while batches come.
+const SIGNALS_EVERY: Duration = Duration::from_millis(100);
+
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Error>> + Send>;
+
+/// A table on its way into the pool.
+pub(crate) struct Feed {
+    pub(crate) schema: SchemaRef,
+    pub(crate) batches: Batches,
+}
+
+/// What `put` and `write` take: see `Pool.put`.
+pub(crate) fn feed(data: &Bound<'_, PyAny>) -> PyResult<Feed> {
+    match table(data)? {
+        Some(feed) => Ok(feed.asking()),
+        None => stream(data),
+    }
+}
+
+impl Feed {
+    fn one(batch: RecordBatch) -> Feed {
+        Feed { schema: batch.schema(), batches: Box::new(std::iter::once(Ok(batch))) }
+    }
+
+    /// Has Ctrl-C noticed between batches.
+    fn asking(self) -> Feed {
+        let mut asked = Instant::now();
+        let batches = self.batches.map(move |batch| {
+            if asked.elapsed() >= SIGNALS_EVERY {
+                signals().map_err(Error::Source)?;
+                asked = Instant::now();
+            }
+            batch
+        });
+        Feed { schema: self.schema, batches: Box::new(batches) }
+    }
+}
+
+/// A table that is there as a whole, or comes as an Arrow stream. `None`: it is neither.
+fn table(data: &Bound<'_, PyAny>) -> PyResult<Option<Feed>> {
+    let py = data.py();
+    if let Ok(frame) = data.cast::<Frame>() {
+        let frame = frame.get().inner().clone();
+        let batches = crate::door::call(py, || frame.batches())?;
+        let schema = frame.schema().clone();
+        return Ok(Some(Feed { schema, batches: Box::new(batches.into_iter().map(Ok)) }));
+    }
+    if is_pandas(data)? {
+        let arrow = py.import("cenote._pandas")?.call_method1("to_columns", (data,))?;
+        return table(&arrow);
+    }
+    let wrong = |error: ArrowError| {
+        unsupported(py, &format!("{} is not a table: {error}", type_name(data)))
+    };
+    if speaks(data, "__arrow_c_stream__")? {
+        let reader = capsule::batches(data)?.map_err(wrong)?;
+        let schema = reader.schema();
+        let batches = reader.map(|batch| batch.map_err(|error| Error::Source(error.into())));
+        return Ok(Some(Feed { schema, batches: Box::new(batches) }));
+    }
+    if speaks(data, "__arrow_c_array__")? {
+        let (array, field) = capsule::array(data)?.map_err(wrong)?;
+        return Ok(Some(Feed::one(as_batch(&array, &field).map_err(wrong)?)));
+    }
+    match data.cast::<PyMapping>() {
+        Ok(mapping) => columns::batch(mapping).map(|batch| Some(Feed::one(batch))),
+        Err(_) => Ok(None),
+    }
+}
+
+fn is_pandas(data: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = data.py();
+    let modules = py.import("sys")?.getattr("modules")?;
+    // Never imported: then this is none.
+    let Ok(pandas) = modules.get_item("pandas") else { return Ok(false) };
+    match pandas.getattr("DataFrame") {
+        Ok(class) => data.is_instance(&class),
+        Err(_) => Ok(false),
+    }
+}
+
+fn as_batch(array: &dyn Array, field: &Field) -> Result<RecordBatch, ArrowError> {
+    let DataType::Struct(fields) = array.data_type() else {
+        let text = format!("its type is {}, not a struct of columns", array.data_type());
+        return Err(ArrowError::SchemaError(text));
+    };
+    if array.null_count() > 0 {
+        return Err(ArrowError::SchemaError("whole rows of it are null".to_owned()));
+    }
+    let schema = Schema::new(fields.clone()).with_metadata(field.metadata().clone());
+    let options = RecordBatchOptions::new().with_row_count(Some(array.len()));
+    let columns = array.as_struct().columns().to_vec();
+    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
+}
+
+/// Batches that Python makes one by one.
+fn stream(data: &Bound<'_, PyAny>) -> PyResult<Feed> {
+    let py = data.py();
+    let text = data.is_instance_of::<PyString>()
+        || data.is_instance_of::<PyBytes>()
+        || data.is_instance_of::<PyByteArray>();
+    let iterator = if text || data.hasattr("dtype")? { None } else { data.try_iter().ok() };
+    let Some(iterator) = iterator else {
+        let text = format!(
+            "cannot put {}: a table is an object with __arrow_c_stream__ or __arrow_c_array__, a \
+             pandas DataFrame, a dict of columns, or an iterator of such tables",
+            type_name(data)
+        );
+        return Err(unsupported(py, &text));
+    };
+    let mut stream = Stream { iterator: iterator.unbind(), schema: None, current: None, number: 0 };
+    let Some(first) = stream.next_table(py)? else {
+        let text = "the iterator gave no batch, so there is no schema; \
+                    `with pool.writer(name, schema): pass` puts an empty frame";
+        return Err(argument(py, text));
+    };
+    let schema = first.schema.clone();
+    stream.schema = Some(schema.clone());
+    stream.current = Some(first.batches);
+    Ok(Feed { schema, batches: Box::new(stream) })
+}
+
+struct Stream {
+    iterator: Py<PyIterator>,
+    /// Of the first batch.
+    schema: Option<SchemaRef>,
+    current: Option<Batches>,
+    /// Tables taken from the iterator.
+    number: u64,
+}
+
+impl Stream {
+    fn next_table(&mut self, py: Python<'_>) -> PyResult<Option<Feed>> {
+        py.check_signals()?;
+        let Some(item) = self.iterator.bind(py).clone().next() else { return Ok(None) };
+        let item = item?;
+        let number = self.number;
+        self.number += 1;
+        let Some(feed) = table(&item)? else {
+            let text = format!("batch {number} of the iterator is {}, not a table", type_name(&item));
+            return Err(unsupported(py, &text));
+        };
+        if let Some(schema) = &self.schema
+            && let Some(text) = difference(schema, &feed.schema)
+        {
+            return Err(argument(py, &format!("batch {number} is unlike the first: {text}")));
+        }
+        Ok(Some(feed))
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(batch) = self.current.as_mut().and_then(Iterator::next) {
+                let conform = |batch: RecordBatch| match &self.schema {
+                    // Metadata is the first batch's.
+                    Some(schema) => batch.with_schema(schema.clone()).map_err(Error::from),
+                    None => Ok(batch),
+                };
+                return Some(batch.and_then(conform));
+            }
+            self.current = None;
+            let next = Python::attach(|py| self.next_table(py));
+            match next {
+                Ok(Some(feed)) => self.current = Some(feed.batches),
+                Ok(None) => return None,
+                Err(error) => return Some(Err(Error::Source(error.into()))),
+            }
+        }
+    }
+}
+
+/// How a batch's columns differ from the first one's.
+fn difference(first: &Schema, other: &Schema) -> Option<String> {
+    let (expected, found) = (first.fields(), other.fields());
+    if expected.len() != found.len() {
+        return Some(format!("it has {} columns, not {}", found.len(), expected.len()));
+    }
+    expected.iter().zip(found).find_map(|(expected, found)| {
+        if expected.name() != found.name() {
+            Some(format!("column {:?} stands where {:?} was", found.name(), expected.name()))
+        } else if expected.data_type() != found.data_type() {
+            Some(format!(
+                "column {:?} is {}, not {}",
+                found.name(),
+                found.data_type(),
+                expected.data_type()
+            ))
+        } else {
+            None
+        }
+    })
+}

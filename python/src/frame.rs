@@ -1,0 +1,251 @@
+//! `cenote.Frame`.
+
+use cenote::{Error, FrameRef};
+use pyo3::exceptions::PyImportError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyCapsule, PyTuple};
+
+use crate::door::{self, at_once};
+use crate::pool::Pool;
+use crate::schema::Schema;
+use crate::{capsule, export};
+
+/// One version of a table, or a part of it, leased: read in place, read-only.
+///
+/// It stays what it is, whatever happens to its name, for as long as the frame, or anything
+/// made of it without a copy, lives. Any Arrow library reads it, as often as it likes:
+/// `pyarrow.table(frame)`, `polars.DataFrame(frame)`, `duckdb.sql("from frame")`.
+///
+/// Pickled, it is a reference of a few hundred bytes, which opens the same version in any
+/// process of this host for as long as somebody holds it.
+#[pyclass(frozen, weakref, module = "cenote")]
+pub(crate) struct Frame {
+    frame: cenote::Frame,
+    /// What `to_arrow` made.
+    table: PyOnceLock<Py<PyAny>>,
+    schema: PyOnceLock<Py<PyAny>>,
+}
+
+impl Frame {
+    pub(crate) fn new(frame: cenote::Frame) -> Frame {
+        Frame { frame, table: PyOnceLock::new(), schema: PyOnceLock::new() }
+    }
+
+    pub(crate) fn inner(&self) -> &cenote::Frame {
+        &self.frame
+    }
+
+    /// A frame of one of the columns.
+    fn one(&self, py: Python<'_>, name: &str) -> PyResult<Frame> {
+        at_once(py, self.frame.select(&[name])).map(Frame::new)
+    }
+
+    fn columns_text(&self) -> String {
+        let fields = self.frame.schema().fields();
+        let shown = fields.iter().take(8).map(|f| format!("{}: {}", f.name(), f.data_type()));
+        let mut text = shown.collect::<Vec<_>>().join(", ");
+        if fields.len() > 8 {
+            text += &format!(", and {} more", fields.len() - 8);
+        }
+        text
+    }
+}
+
+#[pymethods]
+impl Frame {
+    /// The frame's name when it was opened.
+    #[getter]
+    fn name(&self) -> &str {
+        self.frame.name()
+    }
+
+    /// Which version of the name it is; counts from 1.
+    #[getter]
+    fn version(&self) -> u64 {
+        self.frame.version()
+    }
+
+    /// When the version was committed, in nanoseconds since 1970.
+    #[getter]
+    fn created_ns(&self) -> u64 {
+        self.frame.created_ns()
+    }
+
+    /// Rows.
+    #[getter]
+    fn num_rows(&self) -> u64 {
+        self.frame.num_rows()
+    }
+
+    /// Columns.
+    #[getter]
+    fn num_columns(&self) -> usize {
+        self.frame.schema().fields().len()
+    }
+
+    /// Names of the columns, in order.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.frame.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// Bytes that are leased, padding included.
+    #[getter]
+    fn nbytes(&self) -> u64 {
+        self.frame.nbytes()
+    }
+
+    /// (rows, columns).
+    #[getter]
+    fn shape(&self) -> (u64, usize) {
+        (self.num_rows(), self.num_columns())
+    }
+
+    /// The schema: a pyarrow.Schema, or a cenote.Schema where PyArrow is not installed.
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let make = || -> PyResult<Py<PyAny>> {
+            let own = Bound::new(py, Schema(self.frame.schema().clone()))?;
+            match py.import("pyarrow") {
+                Ok(pyarrow) => Ok(pyarrow.call_method1("schema", (own,))?.unbind()),
+                Err(error) if error.is_instance_of::<PyImportError>(py) => Ok(own.into_any().unbind()),
+                Err(error) => Err(error),
+            }
+        };
+        Ok(self.schema.get_or_try_init(py, make)?.bind(py).clone())
+    }
+
+    /// The frame as a pyarrow.Table: no copy, a chunk for each partition, read-only.
+    ///
+    /// The first call makes it, in tens of microseconds for 100 columns; the next ones give
+    /// the same table again. Raises: ImportError without PyArrow, FrameDamaged.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        at_once(py, self.frame.check())?;
+        if let Some(table) = self.table.get(py) {
+            return Ok(table.bind(py).clone());
+        }
+        let read = read_stream(py)?;
+        let stream = self.__arrow_c_stream__(py, None)?;
+        let table = read.call1((stream,))?.call_method0("read_all")?;
+        Ok(self.table.get_or_init(py, || table.unbind()).bind(py).clone())
+    }
+
+    /// The frame as a pandas.DataFrame, with the index that it was put with.
+    ///
+    /// Columns of numbers and times without missing values, in one partition, are not copied
+    /// and read-only; others are converted. `writable=True` copies everything, once, and the
+    /// result is the caller's.
+    ///
+    /// Raises: ImportError without pandas and PyArrow, FrameDamaged.
+    #[pyo3(signature = (*, writable=false))]
+    fn to_pandas<'py>(slf: &Bound<'py, Self>, writable: bool) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let this = slf.get();
+        let convert = py.import("cenote._pandas")?.getattr("to_pandas")?;
+        convert.call1((this.to_arrow(py)?, this.frame.rows().0, writable))
+    }
+
+    /// The frame as a polars.DataFrame: no copy, but for what Polars keeps otherwise (16
+    /// bytes a value of text, dictionary codes). Needs no PyArrow.
+    ///
+    /// Raises: ImportError without Polars, FrameDamaged.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("polars")?.getattr("DataFrame")?.call1((slf,))
+    }
+
+    /// One column as a pyarrow.ChunkedArray of shape (num_rows,): no copy, read-only.
+    ///
+    /// Raises: ColumnNotFound, ImportError without PyArrow.
+    #[pyo3(signature = (name, /))]
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let one = self.one(py, name)?;
+        let table = match self.table.get(py) {
+            Some(table) => {
+                at_once(py, self.frame.check())?;
+                let at = self.frame.schema().index_of(name).map_err(Error::from);
+                return table.bind(py).call_method1("column", (at_once(py, at)?,));
+            }
+            None => one.to_arrow(py)?,
+        };
+        table.call_method1("column", (0,))
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.column(py, name)
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.frame.num_rows()).unwrap_or(usize::MAX)
+    }
+
+    fn __bool__(&self) -> bool {
+        // A frame is there, however many rows it has.
+        true
+    }
+
+    /// The frame as a PyCapsule `arrow_array_stream`, as often as it is asked for.
+    ///
+    /// A requested schema is not followed: as the interface allows, the types are the
+    /// frame's own.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = door::call(py, || self.frame.batches())?;
+        export::stream(py, self.frame.schema().clone(), batches)
+    }
+
+    /// The schema as a PyCapsule `arrow_schema`.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        at_once(py, capsule::export_schema(py, self.frame.schema())?.map_err(Error::from))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        at_once(py, self.frame.check())?;
+        let open = py.import("cenote._reference")?.getattr("open_frame")?;
+        (open, (PyBytes::new(py, &self.frame.reference().to_bytes()),)).into_pyobject(py)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<cenote.Frame {:?} version {}: {} rows, {} columns ({})>",
+            self.name(),
+            self.version(),
+            self.num_rows(),
+            self.num_columns(),
+            self.columns_text()
+        )
+    }
+}
+
+/// PyArrow's way in for a stream.
+fn read_stream(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static READ: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let find = || -> PyResult<Py<PyAny>> {
+        let reader = py.import("pyarrow")?.getattr("RecordBatchReader")?;
+        Ok(reader.getattr("_import_from_c_capsule")?.unbind())
+    };
+    Ok(READ.get_or_try_init(py, find)?.bind(py))
+}
+
+/// The frame that a reference names, through a connection to its pool.
+#[pyfunction]
+pub(crate) fn open_reference(
+    py: Python<'_>,
+    pool: &Bound<'_, Pool>,
+    reference: &[u8],
+) -> PyResult<Frame> {
+    let reference = at_once(py, FrameRef::from_bytes(reference))?;
+    let pool = pool.get().inner();
+    door::call(py, || pool.open(&reference)).map(Frame::new)
+}
+
+/// The directory of the pool that a reference is for.
+#[pyfunction]
+pub(crate) fn reference_directory(py: Python<'_>, reference: &[u8]) -> PyResult<std::ffi::OsString> {
+    at_once(py, FrameRef::from_bytes(reference)).map(|reference| reference.dir.into_os_string())
+}

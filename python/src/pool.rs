@@ -1,0 +1,306 @@
+//! `cenote.Pool`.
+
+use std::time::Duration;
+
+use cenote::{Error, IfExists, Refusal, Selection, SessionId};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+
+use crate::door::{self, at_once};
+use crate::feed::feed;
+use crate::frame::Frame;
+use crate::raise::{Class, argument, exception, raise};
+use crate::report;
+use crate::selection::selection;
+use crate::writer::Writer;
+
+/// A connection to a pool; made by `cenote.connect`.
+///
+/// A mapping of names to frames. May be used from any thread. In a forked child it connects
+/// anew when it is first needed; an embedded pool raises PoolUnavailable there.
+#[pyclass(frozen, mapping, weakref, module = "cenote")]
+#[derive(Debug)]
+pub(crate) struct Pool {
+    pool: cenote::Pool,
+    embedded: bool,
+}
+
+impl Pool {
+    pub(crate) fn new(pool: cenote::Pool, embedded: bool) -> Pool {
+        Pool { pool, embedded }
+    }
+
+    pub(crate) fn inner(&self) -> &cenote::Pool {
+        &self.pool
+    }
+
+    /// The current version of a name. First without a word to the daemon, which is the rule,
+    /// and then without Python's lock.
+    fn open(&self, py: Python<'_>, name: &str, selection: Selection) -> PyResult<Frame> {
+        if let Some(frame) = at_once(py, self.pool.get_at_once(name, &selection))? {
+            return Ok(Frame::new(frame));
+        }
+        let frame = door::call(py, || {
+            cenote::check_name(name)?;
+            self.pool.get_selected(name, &selection)
+        });
+        frame.map(Frame::new).map_err(|error| {
+            // A name that no frame can have is not there: as a key, it is missing.
+            if error.is_instance_of::<pyo3::exceptions::PyValueError>(py)
+                && cenote::check_name(name).is_err()
+            {
+                return raise(py, Class::FrameNotFound, &error.value(py).to_string());
+            }
+            error
+        })
+    }
+
+    fn contains(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        let outcome = py.detach(|| self.pool.get(name).map(drop));
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(Error::Refused(Refusal::NotFound { .. } | Refusal::Name { .. })) => Ok(false),
+            Err(error) => Err(exception(py, error)),
+        }
+    }
+
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let frames = door::call(py, || self.pool.frames())?;
+        Ok(frames.into_iter().map(|frame| frame.name).collect())
+    }
+
+    /// Refuses early what the commit would refuse after all bytes were copied.
+    fn check_put(&self, py: Python<'_>, name: &str, if_exists: IfExists) -> PyResult<()> {
+        at_once(py, cenote::check_name(name).map_err(Error::from))?;
+        let all = Selection::default();
+        if if_exists == IfExists::Fail && at_once(py, self.pool.get_at_once(name, &all))?.is_some() {
+            let refusal = Refusal::Exists { name: name.to_owned() };
+            return Err(exception(py, refusal.into()));
+        }
+        Ok(())
+    }
+}
+
+fn if_exists(replace: bool) -> IfExists {
+    if replace { IfExists::Replace } else { IfExists::Fail }
+}
+
+/// `timeout=`, in seconds.
+fn wait(py: Python<'_>, timeout: Option<f64>) -> PyResult<Duration> {
+    let seconds = timeout.unwrap_or(0.0);
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        argument(py, &format!("timeout={seconds} is not a number of seconds from 0 on"))
+    })
+}
+
+#[pymethods]
+impl Pool {
+    /// Where the pool lives: the directory that `connect` takes as an address.
+    #[getter]
+    fn address(&self) -> std::path::PathBuf {
+        self.pool.dir().path().to_owned()
+    }
+
+    /// Whether the pool is this process's alone.
+    #[getter]
+    fn embedded(&self) -> bool {
+        self.embedded
+    }
+
+    /// Puts a table in as a new version of the frame `name`; returns the version, from 1.
+    ///
+    /// `data`: an object with `__arrow_c_stream__` or `__arrow_c_array__` (PyArrow, Polars,
+    /// DuckDB, a Frame), a pandas DataFrame, a dict of columns of one length (NumPy arrays of
+    /// shape (n,), lists, Arrow arrays), or an iterator of such tables with one schema, which
+    /// is read as it is written: memory stays bounded.
+    ///
+    /// The bytes are copied once; `data` may change afterwards. When this returns, the frame
+    /// survives a kill of the daemon. When it raises, nothing is left of it.
+    ///
+    /// `replace`: whether the name may exist; who reads an older version goes on.
+    /// `timeout`: seconds to wait for room, where there is none; not at all unless said.
+    /// `source`: where the data comes from, shown by `frames()`.
+    ///
+    /// Raises: FrameExists, PoolExhausted, PoolUnavailable, ArgumentError (a ValueError: a bad
+    /// name, columns of unequal length, a batch of another schema), UnsupportedType (a
+    /// TypeError: what no column can hold, with its name).
+    #[pyo3(signature = (name, data, *, replace=false, timeout=None, source=None))]
+    fn put(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        data: &Bound<'_, PyAny>,
+        replace: bool,
+        timeout: Option<f64>,
+        source: Option<String>,
+    ) -> PyResult<u64> {
+        let (if_exists, wait) = (if_exists(replace), wait(py, timeout)?);
+        self.check_put(py, name, if_exists)?;
+        let feed = feed(data)?;
+        door::call(py, || {
+            let writer = self.pool.writer(name, feed.schema, if_exists)?;
+            let mut writer = writer.wait(wait).source(source.unwrap_or_default());
+            writer.write_stream(feed.batches)?;
+            writer.commit()
+        })
+    }
+
+    /// A writer that builds a version of `name` step by step, in place if wanted.
+    ///
+    /// `schema`: an object with `__arrow_c_schema__` (pyarrow.Schema), or a dict of column
+    /// names and NumPy types, as in `{"time": "datetime64[ns]", "price": "float64"}`.
+    /// The other arguments and errors are those of `put`.
+    #[pyo3(signature = (name, schema, *, replace=false, timeout=None, source=None))]
+    fn writer(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        schema: &Bound<'_, PyAny>,
+        replace: bool,
+        timeout: Option<f64>,
+        source: Option<String>,
+    ) -> PyResult<Writer> {
+        let (if_exists, wait) = (if_exists(replace), wait(py, timeout)?);
+        self.check_put(py, name, if_exists)?;
+        let schema = crate::schema::described(schema)?;
+        let writer = door::call(py, || self.pool.writer(name, schema, if_exists))?;
+        Ok(Writer::new(writer.wait(wait).source(source.unwrap_or_default()), name))
+    }
+
+    /// The current version of the frame `name`, or some of its columns and rows.
+    ///
+    /// `columns`: a name or a list of names, in the order wanted. `rows`: (start, stop), a
+    /// slice or a range of step 1; may end beyond the last row. Only the chunks that are
+    /// needed are leased. No copy, and no message to the daemon.
+    ///
+    /// Unlike a dict's, this `get` raises where there is no frame.
+    ///
+    /// Raises: FrameNotFound, ColumnNotFound, ArgumentError (rows), FrameDamaged,
+    /// PoolUnavailable.
+    #[pyo3(signature = (name, /, *, columns=None, rows=None))]
+    fn get(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        columns: Option<&Bound<'_, PyAny>>,
+        rows: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Frame> {
+        self.open(py, name, selection(columns, rows)?)
+    }
+
+    /// Drops a frame. Who reads it goes on; its space is free when nobody does.
+    ///
+    /// Raises: FrameNotFound.
+    #[pyo3(signature = (name, /))]
+    fn drop(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        door::call(py, || self.pool.drop_frame(name))
+    }
+
+    /// Gives a frame another name.
+    ///
+    /// Raises: FrameNotFound, FrameExists, ArgumentError (a bad name).
+    #[pyo3(signature = (old, new, /))]
+    fn rename(&self, py: Python<'_>, old: &str, new: &str) -> PyResult<()> {
+        door::call(py, || {
+            cenote::check_name(new)?;
+            self.pool.rename(old, new)
+        })
+    }
+
+    /// All frames by name, as dicts: name, version, num_rows, num_columns, nbytes (of the
+    /// chunks), created_ns (since 1970), source, uses (gets since the daemon began; a lower
+    /// bound).
+    fn frames<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for info in &door::call(py, || self.pool.frames())? {
+            list.append(report::frame(py, info)?)?;
+        }
+        Ok(list)
+    }
+
+    /// The state of the pool as a dict; sizes in bytes.
+    ///
+    /// `used` is what its files take by the file system: `sealed` (live frames),
+    /// `retired_held` (replaced or dropped, still read), `open` (being written), `ready`
+    /// (allocated ahead), `metadata`, and `leaked`, which is 0 or a fault.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        report::pool(py, &door::call(py, || self.pool.info())?)
+    }
+
+    /// The pool's clients and what each reads, as dicts: session, pid, command, age_s,
+    /// connected, quarantined, stopped, open (bytes it may write), leases (name, version,
+    /// current, chunks, nbytes).
+    fn leases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for info in &door::call(py, || self.pool.leases())? {
+            list.append(report::session(py, info)?)?;
+        }
+        Ok(list)
+    }
+
+    /// Ends the process of a client, by its `session` in `leases()`, and with it what it
+    /// holds.
+    ///
+    /// Raises: ArgumentError: no such client.
+    #[pyo3(signature = (session, /))]
+    fn evict(&self, py: Python<'_>, session: u64) -> PyResult<()> {
+        door::call(py, || self.pool.evict(SessionId(session)))
+    }
+
+    fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<Frame> {
+        self.open(py, name, Selection::default())
+    }
+
+    fn __contains__(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match name.cast::<PyString>().map(|name| name.to_str()) {
+            Ok(Ok(name)) => self.contains(py, name),
+            // Not text, or text that is no Unicode: no frame has such a name.
+            _ => Ok(false),
+        }
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let info = door::call(py, || self.pool.info())?;
+        Ok(usize::try_from(info.frames).unwrap_or(usize::MAX))
+    }
+
+    fn __bool__(&self) -> bool {
+        // A connection is there, however many frames the pool has.
+        true
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        PyList::new(py, self.names(py)?)?.call_method0("__iter__")
+    }
+
+    /// The names of the frames, as a set-like view.
+    fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, "KeysView")
+    }
+
+    /// (name, frame) pairs, as a view. Each frame is leased when it is come to.
+    fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, "ItemsView")
+    }
+
+    /// The frames, as a view. Each is leased when it is come to.
+    fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, "ValuesView")
+    }
+
+    /// In another process a pickled pool is a connection of that process.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let connect = py.import("cenote._reference")?.getattr("open_pool")?;
+        let path = self.pool.dir().path().to_owned();
+        (connect, (path.into_os_string(), self.embedded)).into_pyobject(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let path = self.pool.dir().path().display().to_string();
+        if self.embedded { format!("<cenote.Pool embedded in {path}>") } else { format!("<cenote.Pool {path}>") }
+    }
+}
+
+fn view<'py>(pool: &Bound<'py, Pool>, class: &str) -> PyResult<Bound<'py, PyAny>> {
+    pool.py().import("collections.abc")?.getattr(class)?.call1((pool,))
+}
