@@ -16,9 +16,9 @@ use crate::table::count;
 ///
 /// The process gets SIGKILL: it is for one that hangs. Asks first, on a terminal.
 #[derive(Debug, Args)]
-#[group(id = "whose", required = true, multiple = false, args = ["session", "pid"])]
 pub(crate) struct EvictClient {
     /// Its session, as `cenote leases` lists it
+    #[arg(required_unless_present = "pid", conflicts_with = "pid")]
     session: Option<u64>,
     /// Its process, instead of a session
     #[arg(long)]

@@ -1,5 +1,7 @@
 //! A frame into a file. It appears under its name only once it is whole.
 
+mod dictionary;
+
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -18,6 +20,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::table::count;
+use dictionary::Unified;
 
 /// Rows are handed to a writer in so many at a time, so that Ctrl-C is soon heard.
 const ROWS_AT_ONCE: usize = 1 << 16;
@@ -113,7 +116,13 @@ pub(crate) fn export(
         .map_err(|error| failed(&error))?;
     let file = BufWriter::with_capacity(1 << 20, temporary.as_file_mut());
     let mut writer = Writer::begin(destination.kind, file, frame.schema()).map_err(|e| failed(&*e))?;
-    for batch in &batches {
+    let unified = match destination.kind {
+        Kind::Arrow => Some(Unified::of(&batches).map_err(|error| failed(&error))?),
+        _ => None,
+    };
+    for (at, batch) in batches.iter().enumerate() {
+        let common = unified.as_ref().map(|unified| unified.batch(at, batch)).transpose();
+        let batch = &common.map_err(|error| failed(&error))?.unwrap_or_else(|| batch.clone());
         for start in (0..batch.num_rows()).step_by(ROWS_AT_ONCE) {
             interrupt.check("interrupted: no file was written")?;
             let rows = ROWS_AT_ONCE.min(batch.num_rows() - start);

@@ -44,8 +44,8 @@ fn unavailable(why: &Unavailable, path: &std::path::Path) -> Option<String> {
     let path = path.display();
     let text = match why {
         Unavailable::NotRunning => format!(
-            "`cenote serve --address {path}` serves it, in another terminal; `cenote put` without \
-             --address starts the default pool"
+            "run `cenote serve --address {path}` in another terminal; the default pool's daemon is \
+             started by `cenote put`"
         ),
         Unavailable::Silent(_) => {
             "the daemon may be busy: try again, or wait longer with --timeout SECONDS".to_owned()

@@ -49,10 +49,10 @@ fn text(info: &PoolInfo) -> String {
     line("system", format!("the file system has {} free{beyond}", ByteSize(info.file_system_free)));
     text.push('\n');
     let capacity = info.capacity.max(1);
+    text += &format!("{:<12}{:>10}\n", "capacity", ByteSize(info.capacity).to_string());
     let mut sized = |label: &str, bytes: u64, why: &str| {
         text += &row(label, bytes, capacity, why);
     };
-    sized("capacity", info.capacity, "");
     sized("used", info.used, "by all of its files");
     sized("  frames", info.sealed, "");
     sized("  held", info.retired_held, "replaced or dropped, and still read");
@@ -82,8 +82,10 @@ fn text(info: &PoolInfo) -> String {
 fn row(label: &str, bytes: u64, capacity: u64, why: &str) -> String {
     let size = ByteSize(bytes).to_string();
     let share = |of: u64| u128::from(bytes.min(capacity)) * u128::from(of) / u128::from(capacity);
+    let whole = usize::try_from(share(BAR)).unwrap_or(0);
     // What is there is seen, be it ever so small.
-    let full = usize::try_from(share(BAR)).unwrap_or(0).max(usize::from(bytes > 0));
-    let bar = format!("{}{}", "█".repeat(full), "·".repeat(usize::try_from(BAR).unwrap_or(0) - full));
-    format!("{label:<12}{size:>10}  {bar} {:>3} %  {why}", share(100)).trim_end().to_owned() + "\n"
+    let (full, rest) = if bytes > 0 && whole == 0 { ("▏", 1) } else { ("", whole) };
+    let bar = format!("{}{full}", "█".repeat(whole));
+    let dots = "·".repeat(usize::try_from(BAR).unwrap_or(0).saturating_sub(rest));
+    format!("{label:<12}{size:>10}  {bar}{dots} {:>3} %  {why}", share(100)).trim_end().to_owned() + "\n"
 }

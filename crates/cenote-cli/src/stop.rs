@@ -42,10 +42,10 @@ impl Stop {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        let frames = count(info.frames, "frame");
         output::print(&format!("stopped the daemon of {}, process {}\n", info.path, info.pid))?;
         if info.frames > 0 {
-            output::note(&format!("{frames} stay in memory; `cenote serve` takes them over"));
+            let frames = count(info.frames, "frame");
+            output::note(&format!("left in memory for the next `cenote serve`: {frames}"));
         }
         Ok(())
     }

@@ -1,0 +1,226 @@
+//! The daemon: one a pool, stopped, killed, deaf, and what stays.
+
+use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::support::{Scratch, prices, text, wait};
+
+#[test]
+fn says_when_it_is_ready_and_ends_cleanly() {
+    let scratch = Scratch::new();
+    for (signal, frames) in [(Signal::TERM, "0 frames"), (Signal::INT, "1 frame")] {
+        let mut daemon = scratch.serve(&["--capacity", "64MiB"]);
+        let ready = daemon.ready.clone();
+        let pid = format!("pid {}", daemon.id());
+        for word in [text(&scratch.pool()), "capacity 64 MiB", frames, &pid, "Ctrl-C stops"] {
+            assert!(ready.contains(word), "{word}: {ready}");
+        }
+        scratch.write("p.csv", prices("AAA", 10));
+        scratch.ok(&["put", "p.csv", "--replace"]);
+        daemon.signal(signal);
+        assert_eq!(daemon.wait(), Some(0));
+        assert!(!scratch.pool().join("socket").exists());
+    }
+}
+
+#[test]
+fn a_second_one_says_who_owns_the_pool() {
+    let scratch = Scratch::new();
+    let daemon = scratch.serve(&["--capacity", "64MiB"]);
+    let owner = format!("owned by process {}", daemon.id());
+    let said = scratch.fails(&["serve"], 1, &[text(&scratch.pool()), &owner]);
+    assert!(said.err.contains("cenote stop"), "{said:?}");
+    scratch.ok(&["ls"]);
+}
+
+#[test]
+fn killed_and_served_again_it_has_its_frames() {
+    let scratch = Scratch::new();
+    let mut daemon = scratch.serve(&["--capacity", "64MiB"]);
+    let csv = prices("AAA", 3000);
+    scratch.write("p.csv", &csv);
+    scratch.ok(&["put", "p.csv"]);
+    for _ in 0..3 {
+        daemon.signal(Signal::KILL);
+        assert_eq!(daemon.wait(), None);
+        // Its socket is stale: nobody listens.
+        assert!(scratch.pool().join("socket").exists());
+        scratch.fails(&["ls"], 1, &["no daemon serves it"]);
+        daemon = scratch.serve(&["--capacity", "64MiB"]);
+        assert!(daemon.ready.contains("1 frame "), "{}", daemon.ready);
+        scratch.ok(&["get", "p", "-o", "out.csv"]);
+        assert_eq!(std::fs::read_to_string(scratch.path("out.csv")).unwrap(), csv);
+        assert_eq!(scratch.settled()["frames"], 1);
+    }
+}
+
+#[test]
+fn a_stopped_one_is_named_within_the_deadline() {
+    let scratch = Scratch::new();
+    let daemon = scratch.serve(&["--capacity", "64MiB"]);
+    daemon.signal(Signal::STOP);
+    let began = Instant::now();
+    let go_on = format!("kill -CONT {}", daemon.id());
+    scratch.fails(&["ls", "--timeout", "1"], 1, &["is stopped", &go_on]);
+    scratch.fails(&["serve"], 1, &["owned by process", "stopped", "kill -CONT"]);
+    assert!(began.elapsed() < Duration::from_secs(10));
+    daemon.signal(Signal::CONT);
+    scratch.ok(&["ls"]);
+}
+
+#[test]
+fn stop_waits_for_its_end_and_keeps_the_frames() {
+    let scratch = Scratch::new();
+    let mut daemon = scratch.serve(&["--capacity", "64MiB"]);
+    scratch.write("p.csv", prices("AAA", 10));
+    scratch.ok(&["put", "p.csv"]);
+    let said = scratch.run(&["stop"]);
+    assert_eq!(said.code, Some(0));
+    assert!(said.out.contains(&format!("process {}", daemon.id())), "{said:?}");
+    assert!(said.err.contains("1 frame"), "{said:?}");
+    let daemon_after = scratch.serve(&["--capacity", "64MiB"]);
+    assert_eq!(daemon.wait(), Some(0));
+    assert_eq!(scratch.json(&["ls"]).as_array().unwrap().len(), 1);
+    drop(daemon_after);
+}
+
+#[test]
+fn an_idle_one_ends() {
+    let scratch = Scratch::new();
+    let mut daemon = scratch.serve(&["--capacity", "64MiB", "--idle-exit", "1"]);
+    assert_eq!(daemon.wait(), Some(0));
+    assert!(!scratch.pool().exists(), "an empty pool goes with it");
+}
+
+#[test]
+fn rubbish_on_the_socket() {
+    let scratch = Scratch::new();
+    let _daemon = scratch.serve(&["--capacity", "64MiB"]);
+    let before = scratch.settled();
+    let socket = scratch.pool().join("socket");
+    let long = [0xff_u8; 4096];
+    let pieces: [&[u8]; 6] = [b"", b"\x01", b"GET / HTTP/1.1\r\n\r\n", &long, b"\x04\0\0\0\xff\xff\xff\xff", b"\0\0\0\x10"];
+    for piece in pieces {
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        // The daemon may hang up while we still write.
+        let _ = stream.write_all(piece);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        scratch.ok(&["ls"]);
+    }
+    assert_eq!(scratch.settled(), before);
+}
+
+/// Something else listens where the daemon should.
+#[test]
+fn rubbish_from_the_socket() {
+    let scratch = Scratch::new();
+    std::fs::DirBuilder::new().mode(0o700).create(scratch.pool()).unwrap();
+    let answers: [(&[u8], &str); 4] = [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "cannot be reached"),
+        (b"\x02\0\0\0\xff\xff", "cannot be reached"),
+        (b"", "cannot be reached"),
+        (b"silence", "no answer from its daemon within 1s"),
+    ];
+    for (answer, word) in answers {
+        let socket = scratch.pool().join("socket");
+        let _ = std::fs::remove_file(&socket);
+        let listener = UnixListener::bind(&socket).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let mut child = scratch.command(&["ls", "--timeout", "1"]).spawn().unwrap();
+        let began = Instant::now();
+        let mut held = Vec::new();
+        while child.try_wait().unwrap().is_none() {
+            assert!(began.elapsed() < Duration::from_secs(20), "{answer:?}");
+            if let Ok((mut stream, _)) = listener.accept() {
+                if answer == b"silence" {
+                    held.push(stream);
+                } else {
+                    let _ = stream.write_all(answer);
+                }
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(wait(&mut child), Some(1));
+        let output = child.wait_with_output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(err.contains(word), "{answer:?}: {err}");
+    }
+}
+
+#[test]
+fn a_client_is_seen_and_ended() {
+    let scratch = Scratch::new();
+    let _daemon = scratch.serve(&["--capacity", "8MiB"]);
+    scratch.write("big.csv", prices("AAA", 300_000));
+    let mut put = scratch.command(&["put", "big.csv", "--wait", "600"]).spawn().unwrap();
+    let began = Instant::now();
+    while scratch.json(&["info"])["open"].as_u64().unwrap() < 1 << 20 {
+        assert!(began.elapsed() < Duration::from_secs(30));
+    }
+    let leases = scratch.json(&["leases"]);
+    let client = leases.as_array().unwrap().iter().find(|c| c["pid"] == put.id()).unwrap();
+    assert!(client["command"].as_str().unwrap().contains("put big.csv"), "{client}");
+    assert!(scratch.ok(&["leases"]).contains("put big.csv"));
+    scratch.fails(&["evict-client", "--pid", "1", "--yes"], 1, &["process 1"]);
+    let pid = put.id().to_string();
+    let said = scratch.fails(&["evict-client", "--pid", &pid], 1, &["needs a yes"]);
+    assert!(said.err.contains("--yes"), "{said:?}");
+    assert!(put.try_wait().unwrap().is_none());
+    let out = scratch.ok(&["evict-client", &client["session"].to_string(), "--yes"]);
+    assert!(out.contains(&pid), "{out}");
+    assert_eq!(wait(&mut put), None);
+    assert_eq!(scratch.settled()["frames"], 0);
+    assert_eq!(scratch.run(&["evict-client"]).code, Some(2));
+    assert_eq!(scratch.run(&["evict-client", "1", "--pid", "1"]).code, Some(2));
+}
+
+#[test]
+fn info_is_for_people_and_for_programs() {
+    let scratch = Scratch::new();
+    let _daemon = scratch.serve(&["--capacity", "64MiB"]);
+    let text = scratch.ok(&["info"]);
+    for word in ["capacity", "64 MiB", "frames", "leaked", "0 B", "epoch 1"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(!text.contains('\x1b'));
+    assert_eq!(scratch.json(&["info"])["leaked"], 0);
+}
+
+/// The default pool is the user's, so this one gets a /dev/shm of its own.
+#[test]
+fn put_starts_the_default_pool() {
+    let scratch = Scratch::new();
+    scratch.write("p.csv", prices("AAA", 10));
+    // The daemon is ended by the command in any case; `--idle-exit` is the second net.
+    let script = "mount -t tmpfs -o size=64m tmpfs /dev/shm || exit 77
+        $CENOTE put $CSV && $CENOTE ls --json && $CENOTE put $CSV --name q --json; code=$?
+        $CENOTE stop || code=99; ls -A /dev/shm/cenote-0/default; exit $code";
+    let csv = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+    std::fs::copy(scratch.path("p.csv"), csv.path()).unwrap();
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .env("CENOTE", env!("CARGO_BIN_EXE_cenote"))
+        .env("CSV", csv.path())
+        .env_remove("CENOTE_ADDRESS")
+        .output();
+    let output = match output {
+        Ok(output) if output.status.code() != Some(77) && !output.stdout.is_empty() => output,
+        other => {
+            eprintln!("skipped: no mount namespace of its own can be had here ({other:?})");
+            return;
+        }
+    };
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out} {err}");
+    assert_eq!(err.matches("started a daemon for /dev/shm/cenote-0/default").count(), 1, "{err}");
+    assert!(out.contains("10 rows x 4 columns") && out.contains("\"name\":\"q\""), "{out}");
+}
