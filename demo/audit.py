@@ -6,6 +6,8 @@ import datetime
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from demo.load import DataError
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -43,16 +45,18 @@ class Audit:
 
 def examine(bars: pl.DataFrame) -> Audit:
     """Looks at every row once. `bars`: `date` and `ticker`, `close`, and of `open`, `high`,
-    `low`, `volume` what there is, under these names. Raises: ValueError without rows.
+    `low`, `volume` what there is, under these names. Raises: DataError without rows.
     """
     import polars as pl
     import polars.selectors
 
     if bars.is_empty():
-        raise ValueError("the table has no rows")
+        raise DataError("the table has no rows")
     # Polars sorts NaN above every number; as null it is in no comparison.
     bars = bars.with_columns(polars.selectors.float().fill_nan(None))
     dated = bars.filter(pl.col("date").is_not_null() & pl.col("ticker").is_not_null())
+    if dated.is_empty():
+        raise DataError("no row has both a date and a ticker")
     repeats = dated.height - dated.select("date", "ticker").n_unique()
     backward = dated.select(
         (pl.col("date") < pl.col("date").shift(1).over("ticker")).sum()).item()

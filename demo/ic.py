@@ -74,7 +74,7 @@ def ranks(values: Matrix) -> Matrix:
     first = np.maximum.accumulate(np.where(np.hstack([edge, differs]), place, 0), axis=1)
     last_reversed = np.where(np.hstack([differs, edge]), place, n_columns)[:, ::-1]
     last = np.minimum.accumulate(last_reversed, axis=1)[:, ::-1]
-    result = np.empty_like(values)
+    result: Matrix = np.empty_like(values)
     np.put_along_axis(result, order, (first + last) / 2 + 1, axis=1)
     result[np.isnan(values)] = np.nan
     return result
@@ -91,7 +91,7 @@ def rank_ic(factor: Matrix, forward: Matrix, names_min: int = NAMES_MIN) -> Matr
     x = np.where(both, x - middle, 0.0)
     y = np.where(both, y - middle, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        result = (x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
+        result: Matrix = (x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
     result[(n < names_min) | ~np.isfinite(result)] = np.nan
     return result
 

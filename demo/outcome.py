@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from demo.audit import Audit
 from demo.crew import Record
 from demo.factors import Factor, Windows
@@ -62,7 +65,7 @@ class Outcome:
     pool_peak_bytes: int
     daemon_own_bytes: int
     verdicts: list[Verdict] = field(default_factory=list)
-    dates: Matrix | None = None
+    dates: NDArray[np.datetime64] | None = None
     checks: list[Check] = field(default_factory=list)
     machine: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)

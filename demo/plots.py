@@ -23,11 +23,12 @@ from demo.outcome import Outcome
 matplotlib.use("svg")
 
 from matplotlib import pyplot as plt  # noqa: E402  (the back end is chosen above)
+from matplotlib.patches import Rectangle  # noqa: E402
 
 INK, MUTED, FAINT, PAPER = "#14323a", "#647980", "#dbe5e6", "#ffffff"
 POOL, OWN, LIBRARIES, WORK, KILLED = "#0b8793", "#d98e4a", "#cfdadc", "#8fc7cc", "#c0392b"
 FIFTHS = ["#d98e4a", "#e8bf95", "#cfdadc", "#7dbcc2", "#0b8793"]
-STYLE = {
+STYLE: Any = {
     "svg.fonttype": "none", "font.size": 10, "text.color": INK, "axes.labelcolor": MUTED,
     "axes.edgecolor": FAINT, "axes.titlecolor": INK, "axes.titlesize": 10.5,
     "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.titlepad": 8,
@@ -86,7 +87,7 @@ def timeline(outcome: Outcome) -> str:
         marks = [(LIBRARIES, "starting, libraries"), (POOL, "reading, in place")]
         marks += [(OWN, "reading files into own memory")] if outcome.own else []
         marks += [(WORK, "computing"), (INK, "storing the result")]
-        swatches = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour, _ in marks]
+        swatches = [Rectangle((0, 0), 1, 1, color=colour) for colour, _ in marks]
         figure.legend(swatches, [text for _, text in marks], loc="lower center", ncol=len(marks),
                       bbox_to_anchor=(0.5, -0.035), handlelength=1, handleheight=1)
         return figure
@@ -179,7 +180,7 @@ def _total_bars(axis: Any, sides: list[tuple[str, list[Record], str]], outcome: 
     axis.tick_params(axis="y", labelcolor=MUTED)
     axis.grid(axis="x", visible=False)
     axis.set_title("all of them together, table held", pad=26)
-    swatches = [plt.Rectangle((0, 0), 1, 1, color=colour)
+    swatches = [Rectangle((0, 0), 1, 1, color=colour)
                 for colour in (LIBRARIES, "#075c66", OWN)]
     axis.legend(swatches, ["libraries", "pool, daemon", "copies"], loc="lower left", ncol=3,
                 bbox_to_anchor=(-0.03, 0.985), handlelength=1, handleheight=1, borderaxespad=0,

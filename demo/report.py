@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 from demo import plots
+from demo.crew import Record
 from demo.memory import MIB
 from demo.outcome import Outcome
 
@@ -84,7 +85,7 @@ def _figures(outcome: Outcome) -> list[str]:
             for value, unit, text in tiles] + [f"<div>{verdict}</div>"]
 
 
-def _table_mib(records: list) -> float:
+def _table_mib(records: list[Record]) -> float:
     """Median over the processes of what holding the table adds, in MiB."""
     added = sorted((record.own("holding") - record.own("ready")) / MIB
                    for record in records if record.done)

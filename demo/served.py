@@ -7,10 +7,10 @@ Where the demo itself is killed, the daemon ends by itself when nobody has used 
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -105,7 +105,7 @@ class ServedPool:
 
 
 def sweep() -> None:
-    """Removes run directories of demos that were killed, with their daemons."""
+    """Removes what demos left that were killed: directories that no daemon serves any more."""
     for parent in {SHARED_MEMORY, Path(tempfile.gettempdir())}:
         for path in parent.glob(f"{STEM}*"):
             owner = path.name.removeprefix(STEM).removesuffix(".log")
@@ -113,23 +113,20 @@ def sweep() -> None:
                 continue
             if path.suffix == ".log":
                 path.unlink(missing_ok=True)
-                continue
-            _end_daemon_of(path)
-            shutil.rmtree(path, ignore_errors=True)
+            elif not _is_served(path):
+                shutil.rmtree(path, ignore_errors=True)
 
 
-def _end_daemon_of(run_dir: Path) -> None:
-    """Ends the daemon that still serves this directory, if there is one."""
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"serve" in words and os.fsencode(run_dir) in words:
-            try:
-                os.kill(int(entry.name), signal.SIGTERM)
-            except (ProcessLookupError, PermissionError):
-                continue
+def _is_served(run_dir: Path) -> bool:
+    """Whether a daemon holds the lock of this directory."""
+    try:
+        with (run_dir / "lock").open("r+b") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _folder_with_room(wanted: int) -> Path:
