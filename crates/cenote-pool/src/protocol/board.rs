@@ -129,7 +129,9 @@ pub enum HeaderError {
         known: u64,
     },
     /// The fixed words do not add up.
-    #[error("the board's header is damaged: checksum {found:#x} over words that give {computed:#x}")]
+    #[error(
+        "the board's header is damaged: checksum {found:#x} over words that give {computed:#x}"
+    )]
     Checksum {
         /// In the file.
         found: u64,
@@ -392,7 +394,12 @@ impl<M: Memory> Board<M> {
         #[expect(clippy::cast_possible_truncation, reason = "the low half of a word")]
         let incarnation = Incarnation(state as u32);
         let load = |i| self.memory.load(at + i, Ordering::Relaxed);
-        Some(ArenaOwner { incarnation, session: SessionId(load(1)), size: load(2), granted: load(3) })
+        Some(ArenaOwner {
+            incarnation,
+            session: SessionId(load(1)),
+            size: load(2),
+            granted: load(3),
+        })
     }
 
     /// Writes down who may write arena `id`, before the arena is handed out.

@@ -84,7 +84,8 @@ impl<M: Memory> HeadTable<M> {
     pub fn open(memory: M, number: u64) -> Option<HeadTable<M>> {
         let fixed: [u64; 5] = std::array::from_fn(|at| memory.load(at as u64, Ordering::Acquire));
         let [magic, version, found, slots, name_words] = fixed;
-        let words = slots.checked_mul(SLOT_WORDS)?.checked_add(HEADER_WORDS)?.checked_add(name_words)?;
+        let words =
+            slots.checked_mul(SLOT_WORDS)?.checked_add(HEADER_WORDS)?.checked_add(name_words)?;
         let sound = memory.load(5, Ordering::Acquire) == fixed_checksum(&fixed)
             && magic == MAGIC
             && version == super::board::LAYOUT_VERSION
@@ -208,14 +209,19 @@ impl<M: Memory> HeadTable<M> {
         self.memory.store(at, Head { manifest, stamp }.pack(), Ordering::Release);
     }
 
+    /// Whether [`Self::insert`] has room for another name of so many bytes.
+    pub fn has_room(&self, name: &str) -> bool {
+        let words = 1 + (name.len() as u64).div_ceil(8);
+        (self.slots_used + 1) * 10 <= self.slots * 7
+            && self.name_words_used + words <= self.name_words
+    }
+
     /// Adds a name that [`Self::find`] did not find. `None`: the table is full.
     pub fn insert(&mut self, name: &str, manifest: Option<EntryId>) -> Option<HeadSlot> {
         let hash = hash_name(name);
         let bytes = name.as_bytes();
         let words = 1 + (bytes.len() as u64).div_ceil(8);
-        if (self.slots_used + 1) * 10 > self.slots * 7
-            || self.name_words_used + words > self.name_words
-        {
+        if !self.has_room(name) {
             return None;
         }
         let reference = self.name_words_used;

@@ -7,7 +7,7 @@
 //! pool sees the lease.
 //!
 //! ```text
-//! word 0    magic, session, process id of the holder, slots in use (a bound), use cursor
+//! word 0    magic, session, holder (process id, start time), slots in use (a bound), use cursor
 //! word 64   the use ring: 128 words, manifest entries as they are opened
 //! word 512  slots, 0 = empty
 //! ```
@@ -48,6 +48,22 @@ mod at {
     pub(super) const RING: u64 = 4;
 }
 
+/// Who reads by a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its process id, as it sees itself.
+    pub pid: u32,
+    /// When it began: the low half of its start time, which tells it from another process of
+    /// that number, or from one in another PID namespace.
+    pub start: u32,
+}
+
+/// The first words of a new page.
+#[must_use]
+pub fn new_header(session: SessionId) -> [u64; 2] {
+    [MAGIC, session.0]
+}
+
 /// Why a lease was not had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseError {
@@ -68,8 +84,9 @@ pub struct LeasePage<M> {
 impl<M: Memory> LeasePage<M> {
     /// Writes the header of a new page (the pool does, before it hands the page out).
     pub fn create(memory: M, session: SessionId) -> LeasePage<M> {
-        memory.store(at::SESSION, session.0, Ordering::Relaxed);
-        memory.store(at::MAGIC, MAGIC, Ordering::Release);
+        for (at, word) in new_header(session).into_iter().enumerate() {
+            memory.store(at as u64, word, Ordering::Release);
+        }
         LeasePage { memory }
     }
 
@@ -89,20 +106,29 @@ impl<M: Memory> LeasePage<M> {
             .then(|| SessionId(self.memory.load(at::SESSION, Ordering::Relaxed)))
     }
 
-    /// The process that a fork gave this page to, 0 before.
-    pub fn holder(&self) -> u64 {
-        self.memory.load(at::HOLDER, Ordering::Acquire)
+    /// The process that reads by this page, as it sees itself; `None` before one has taken the
+    /// page, and after it has let go of it for good.
+    pub fn holder(&self) -> Option<Holder> {
+        let word = self.memory.load(at::HOLDER, Ordering::Acquire);
+        #[expect(clippy::cast_possible_truncation, reason = "the two halves of a word")]
+        (word != 0).then_some(Holder { pid: word as u32, start: (word >> 32) as u32 })
     }
 
     /// Says who holds the page now. Async-signal-safe over mapped memory.
-    pub fn set_holder(&self, pid: u64) {
-        self.memory.store(at::HOLDER, pid, Ordering::Release);
+    pub fn set_holder(&self, holder: Option<Holder>) {
+        let word = holder.map_or(0, |h| u64::from(h.pid) | (u64::from(h.start) << 32));
+        self.memory.store(at::HOLDER, word, Ordering::Release);
     }
 
     /// Slots below this may be in use.
     pub fn in_use(&self) -> u64 {
         let room = self.memory.len().saturating_sub(HEADER_WORDS).min(SLOTS_MAX);
         self.memory.load(at::IN_USE, Ordering::Acquire).min(room)
+    }
+
+    /// What the page says of that, as it says it.
+    pub fn in_use_bound(&self) -> u64 {
+        self.memory.load(at::IN_USE, Ordering::Acquire)
     }
 
     /// Raises the bound that the pool's scan reads up to.
@@ -332,6 +358,7 @@ pub fn locate<B: Memory>(board: &Board<B>, entry: EntryId) -> Result<Location, L
 #[derive(Clone, Debug, Default)]
 pub struct Leased {
     pins: HashMap<(EntryId, Generation), bool>,
+    unknown: bool,
 }
 
 impl Leased {
@@ -341,16 +368,21 @@ impl Leased {
         *self.pins.entry((lease.entry, lease.generation)).or_default() |= whole;
     }
 
+    /// Somebody reads, and what is not known: everything is pinned.
+    pub fn add_unknown(&mut self) {
+        self.unknown = true;
+    }
+
     /// Whether some page names this life of the entry.
     #[must_use]
     pub fn pins(&self, entry: EntryId, generation: Generation) -> bool {
-        self.pins.contains_key(&(entry, generation))
+        self.unknown || self.pins.contains_key(&(entry, generation))
     }
 
     /// Whether some page pins the whole version of this manifest.
     #[must_use]
     pub fn pins_version(&self, entry: EntryId, generation: Generation) -> bool {
-        self.pins.get(&(entry, generation)) == Some(&true)
+        self.unknown || self.pins.get(&(entry, generation)) == Some(&true)
     }
 
     /// How many different (entry, generation) are pinned.
@@ -362,6 +394,6 @@ impl Leased {
     /// Whether nothing is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.pins.is_empty()
+        self.pins.is_empty() && !self.unknown
     }
 }

@@ -20,18 +20,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
+use super::Memory;
 use super::board::{Board, Location};
 use super::heads::{Found, HeadSlot, HeadTable, hash_name, table_words};
 use super::lease::Leased;
 use super::word::{ChunkKind, Entry, GENERATION_LAST, Tenant};
-use super::Memory;
 use crate::id::{EntryId, Generation, Place, RecordId};
 use crate::row::{Change, Row};
 
 mod adopt;
 mod collect;
 
-pub use adopt::{Adopted, ManifestChunks, Lost};
+pub use adopt::{Adopted, Lost, ManifestChunks};
 pub use collect::Freed;
 
 /// What the ledger cannot do by itself.
@@ -233,7 +233,11 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
     }
 
     /// The version that a chunk, in this life, belongs to first, and the chunk's bytes.
-    pub fn chunk(&self, entry: EntryId, generation: Generation) -> Option<((EntryId, Generation), u64)> {
+    pub fn chunk(
+        &self,
+        entry: EntryId,
+        generation: Generation,
+    ) -> Option<((EntryId, Generation), u64)> {
         let chunk = self.chunks.get(&entry).filter(|c| c.generation == generation)?;
         Some((*chunk.versions.first()?, chunk.place.length))
     }
@@ -265,6 +269,7 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
         }
         row.version = previous.unwrap_or(row.version.saturating_sub(1)) + 1;
         self.make_room(world, data.len() + 1)?;
+        self.make_head_room(world, &name)?;
 
         let mut published = Vec::with_capacity(data.len());
         for sealed in data {
@@ -309,16 +314,19 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
         }
         let version = Version {
             bytes: data.iter().map(|d| d.place.length).sum(),
-            location: self.board.location(record).ok_or_else(|| {
-                io::Error::other("the board lost a record that was just written")
-            })?,
+            location: Location {
+                tenant: Tenant { entry: manifest, generation, kind: ChunkKind::Manifest },
+                place,
+                checksum: row.manifest_checksum,
+                verified: true,
+            },
             row,
             manifest,
             generation,
             record,
             chunks: entries,
         };
-        self.point(world, &name, version)?;
+        self.point(world, &name, version);
         self.names.get(&name).map(|n| &n.version).ok_or(LedgerError::NotFound(name))
     }
 
@@ -360,6 +368,7 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
         if !self.names.contains_key(from) {
             return Err(LedgerError::NotFound(from.to_owned()));
         }
+        self.make_head_room(world, to)?;
         world.log(&Change::Rename { from: from.to_owned(), to: to.to_owned() })?;
         world.step("rename: logged");
         if let Some(named) = self.names.remove(from) {
@@ -367,7 +376,7 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
             world.step("rename: old head cleared");
             let mut version = named.version;
             version.row.name = to.to_owned();
-            self.point(world, to, version)?;
+            self.point(world, to, version);
         }
         Ok(())
     }
@@ -383,32 +392,36 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
         }
     }
 
-    /// Points `name` at `version` and retires what it pointed at.
-    fn point<W: World<Heads = H>>(
+    /// Makes sure that `name` has a slot or can be given one: after the log nothing may fail.
+    fn make_head_room<W: World<Heads = H>>(
         &mut self,
         world: &mut W,
         name: &str,
-        version: Version,
     ) -> Result<(), LedgerError> {
+        let known = matches!(self.heads.find(name, hash_name(name)), Found::Slot(_));
+        if !known && !self.heads.has_room(name) {
+            self.regrow_heads(world)?;
+        }
+        Ok(())
+    }
+
+    /// Points `name` at `version` and retires what it pointed at. [`Self::make_head_room`]
+    /// was called.
+    fn point<W: World<Heads = H>>(&mut self, world: &mut W, name: &str, version: Version) {
         let manifest = version.manifest;
-        let old = self.names.insert(name.to_owned(), Named { version, head: None });
-        let slot = match self.heads.find(name, hash_name(name)) {
+        let head = match self.heads.find(name, hash_name(name)) {
             Found::Slot(slot) => {
                 self.heads.set(slot, Some(manifest));
                 Some(slot)
             }
             Found::Absent | Found::Damaged => self.heads.insert(name, Some(manifest)),
         };
-        if slot.is_none() {
-            self.regrow_heads(world)?;
-        } else if let Some(named) = self.names.get_mut(name) {
-            named.head = slot;
-        }
+        debug_assert!(head.is_some(), "room was made");
+        let old = self.names.insert(name.to_owned(), Named { version, head });
         world.step("head set");
         if let Some(old) = old {
             self.retire_version(world, old.version);
         }
-        Ok(())
     }
 
     /// Writes all names into a new table with room to grow, and publishes it.

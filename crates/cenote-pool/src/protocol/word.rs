@@ -184,8 +184,7 @@ mod tests {
                 let generation = Generation(generation);
                 let entry = Entry { generation, record: Some(RecordId(index)) };
                 assert_eq!(Entry::unpack(entry.pack()), entry);
-                let lease =
-                    Lease { entry: EntryId(index), generation, kind: LeaseKind::Version };
+                let lease = Lease { entry: EntryId(index), generation, kind: LeaseKind::Version };
                 assert_eq!(Lease::unpack(lease.pack()), Some(lease));
                 let head = Head { manifest: Some(EntryId(index)), stamp: generation.0 };
                 assert_eq!(Head::unpack(head.pack()), head);

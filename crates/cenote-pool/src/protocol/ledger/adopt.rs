@@ -284,7 +284,10 @@ fn survey<M: Memory>(board: &Board<M>, sound: &impl Fn(&Place) -> bool) -> Surve
 
 /// Records that claim bytes of another: none is believed. No history of stores makes one; a
 /// damaged board does, and freeing either place would take the other's bytes.
-fn overlapping<M: Memory>(board: &Board<M>, records_end: u32) -> std::collections::HashSet<RecordId> {
+fn overlapping<M: Memory>(
+    board: &Board<M>,
+    records_end: u32,
+) -> std::collections::HashSet<RecordId> {
     let all = (0..records_end).map(RecordId);
     let mut places: Vec<_> = all.filter_map(|r| Some((r, board.location(r)?.place))).collect();
     places.sort_unstable_by_key(|(_, place)| (place.arena, place.offset));

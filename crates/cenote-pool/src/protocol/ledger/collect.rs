@@ -27,7 +27,10 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
             let versions = || self.chunks.get(&retired.entry).map(|c| c.versions.as_slice());
             let pinned = leased.pins(retired.entry, retired.generation)
                 || (retired.moved
-                    && versions().unwrap_or_default().iter().any(|&(m, g)| leased.pins_version(m, g)));
+                    && versions()
+                        .unwrap_or_default()
+                        .iter()
+                        .any(|&(m, g)| leased.pins_version(m, g)));
             if retired.ticket >= mark || pinned {
                 self.retired_places.push(retired);
                 continue;
