@@ -178,12 +178,14 @@ impl Book {
     /// Whole dead pages, in bytes.
     #[must_use]
     pub fn dead_pages(&self) -> u64 {
-        let pages = |(&start, &end): (&u64, &u64)| inner_pages(start..end).map_or(0, |r| r.end - r.start);
+        let pages =
+            |(&start, &end): (&u64, &u64)| inner_pages(start..end).map_or(0, |r| r.end - r.start);
         self.dead.iter().map(pages).sum()
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "small numbers")]
 mod tests {
     use super::*;
     use crate::id::{ArenaId, Incarnation};

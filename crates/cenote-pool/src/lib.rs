@@ -2,7 +2,7 @@
 //!
 //! - [`protocol`]: the shared words and who may write them, as pure state machines
 //! - [`manifest`], [`message`], [`row`]: what is stored, said and remembered
-//! - [`boardfile`], [`space`], [`arena`], [`session`], [`catalog`]: the protocol's world
+//! - [`boardfile`], [`space`], [`arena`], [`session`], [`page`], [`catalog`]: the protocol's world
 //! - [`pool`]: the owner; [`server`]: the owner behind a socket
 //! - [`rundir`]: where it all lives; [`step`]: where a test may end it
 
@@ -12,6 +12,7 @@ pub mod catalog;
 pub mod id;
 pub mod manifest;
 pub mod message;
+pub mod page;
 pub mod pool;
 pub mod protocol;
 pub mod row;

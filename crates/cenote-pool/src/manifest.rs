@@ -92,11 +92,19 @@ impl Draft {
     pub fn check(&self, chunks: usize) -> Result<(), ManifestError> {
         let expected = self.partitions.len() as u64 * u64::from(self.num_columns);
         if self.columns.len() as u64 != expected {
-            return Err(ManifestError::Count { what: "columns", found: self.columns.len() as u64, expected });
+            return Err(ManifestError::Count {
+                what: "columns",
+                found: self.columns.len() as u64,
+                expected,
+            });
         }
         for column in &self.columns {
             if column.chunk as usize >= chunks {
-                return Err(ManifestError::Index { what: "chunk", index: column.chunk, of: chunks });
+                return Err(ManifestError::Index {
+                    what: "chunk",
+                    index: column.chunk,
+                    of: chunks,
+                });
             }
             if column.layout as usize >= self.layouts.len() {
                 let of = self.layouts.len();
@@ -112,7 +120,12 @@ impl Draft {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes();
         let layout_bytes: usize = self.layouts.iter().map(Vec::len).sum();
         let mut out = Vec::with_capacity(
-            HEADER + self.schema.len() + chunks.len() * CHUNK + self.columns.len() * 8 + layout_bytes + 64,
+            HEADER
+                + self.schema.len()
+                + chunks.len() * CHUNK
+                + self.columns.len() * 8
+                + layout_bytes
+                + 64,
         );
         out.extend(MAGIC.to_le_bytes());
         out.extend(VERSION.to_le_bytes());
@@ -224,10 +237,10 @@ impl<'a> Cursor<'a> {
     fn take(&mut self, count: usize, size: usize) -> Result<&'a [u8], ManifestError> {
         let wanted = count.saturating_mul(size);
         let end = self.at.saturating_add(wanted);
-        let part = self.bytes.get(self.at..end).ok_or(ManifestError::Short {
-            bytes: self.bytes.len() as u64,
-            needed: end as u64,
-        })?;
+        let part = self
+            .bytes
+            .get(self.at..end)
+            .ok_or(ManifestError::Short { bytes: self.bytes.len() as u64, needed: end as u64 })?;
         self.at = end;
         Ok(part)
     }
@@ -294,10 +307,9 @@ impl Manifest {
         let mut layouts = Vec::with_capacity(ends.len() / 4);
         for end in ends.chunks_exact(4) {
             let end = u32_at(end, 0) as usize;
-            let layout = pool.get(start..end).ok_or(ManifestError::Short {
-                bytes: pool.len() as u64,
-                needed: end as u64,
-            })?;
+            let layout = pool
+                .get(start..end)
+                .ok_or(ManifestError::Short { bytes: pool.len() as u64, needed: end as u64 })?;
             layouts.push(layout.to_vec());
             start = end;
         }
@@ -305,7 +317,11 @@ impl Manifest {
         draft.check(chunks.len())?;
         let rows = u64_at(header, 16);
         if rows != draft.num_rows() {
-            return Err(ManifestError::Count { what: "rows", found: rows, expected: draft.num_rows() });
+            return Err(ManifestError::Count {
+                what: "rows",
+                found: rows,
+                expected: draft.num_rows(),
+            });
         }
         Ok(Manifest { draft, chunks, version: u64_at(header, 24), created_ns: u64_at(header, 32) })
     }

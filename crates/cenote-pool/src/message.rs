@@ -502,7 +502,12 @@ fn exhausted_text(
         size(capacity)
     );
     for holder in holders.iter().take(3) {
-        text += &format!("; {} held by process {} ({})", size(holder.bytes), holder.pid, holder.command);
+        text += &format!(
+            "; {} held by process {} ({})",
+            size(holder.bytes),
+            holder.pid,
+            holder.command
+        );
     }
     text
 }

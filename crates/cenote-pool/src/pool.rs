@@ -293,7 +293,8 @@ impl Pool {
     /// and one without frames that ended for want of clients, takes its directory with it.
     pub fn close(&self, discard: bool) {
         self.stop();
-        let keepers = std::mem::take(&mut *self.keepers.lock().unwrap_or_else(PoisonError::into_inner));
+        let keepers =
+            std::mem::take(&mut *self.keepers.lock().unwrap_or_else(PoisonError::into_inner));
         for keeper in keepers {
             let _ = keeper.join();
         }

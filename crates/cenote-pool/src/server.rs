@@ -1,9 +1,9 @@
 //! The pool behind a socket: one thread a client, requests in order.
 
+use std::collections::HashMap;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -143,7 +143,9 @@ impl Connection {
                 (&self.stream).take(u64::from(length)).read_to_end(&mut body)?;
             }
             let (response, fd) = match postcard::from_bytes::<(Epoch, Request)>(&body) {
-                Ok((epoch, request)) if body.len() == length as usize => self.answer(epoch, request),
+                Ok((epoch, request)) if body.len() == length as usize => {
+                    self.answer(epoch, request)
+                }
                 _ => {
                     let what = "it is no message of this protocol".to_owned();
                     let refused = Response::Refused(Refusal::Unsound { what });

@@ -3,8 +3,9 @@
 //! A session is a lease page and a liveness file. The pool takes an OFD lock on the file and
 //! gives the descriptor away, so that the kernel releases the lock when the last process
 //! that holds it is gone, however it went. A client is dead when its lock is free *and* its
-//! process is known to be gone; a free lock alone may only mean that somebody closed all
-//! descriptors. Such a session is quarantined: nothing that it might read is reused.
+//! process is known to be gone, or has let go of its page; a free lock alone may only mean
+//! that somebody closed all descriptors. Such a session is quarantined: nothing that it
+//! might read is reused.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,13 +14,13 @@ use std::sync::Arc;
 
 use cenote_region::lock::{is_locked_by_other, try_lock_exclusive};
 use cenote_region::process::{PidFd, ProcessId, command_line, start_time};
-use cenote_region::space::allocate;
 
 use crate::id::{ArenaId, SessionId};
-use crate::protocol::lease::{HEADER_WORDS, LeasePage, SLOTS_INITIAL, SLOTS_MAX};
+use crate::page::PageFile;
+use crate::protocol::lease::{Holder, Leased};
 use crate::rundir::RunDir;
 use crate::step::reach;
-use crate::words::{Shared, open_own};
+use crate::words::open_own;
 
 /// Most sessions at a time.
 pub const SESSIONS_MAX: usize = 1 << 16;
@@ -36,11 +37,9 @@ pub struct Session {
     /// Its command line.
     pub command: String,
     /// What it reads.
-    pub page: Arc<LeasePage<Shared>>,
-    page_file: File,
+    pub page: Arc<PageFile>,
     /// Not locked by us: asks whether the client's lock is still held.
     probe: File,
-    slots: u64,
     /// Arenas that it may write.
     pub arenas: Vec<ArenaId>,
     /// Its last change.
@@ -68,10 +67,6 @@ pub enum Liveness {
     Unclear,
 }
 
-fn page_words(slots: u64) -> u64 {
-    HEADER_WORDS + slots
-}
-
 impl Session {
     /// Makes a session and the descriptor that its client is to hold.
     ///
@@ -85,76 +80,77 @@ impl Session {
     ) -> io::Result<(Session, OwnedFd)> {
         let held = open_own(&dir.alive(id), true)?;
         if !try_lock_exclusive(&held)? {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the session's number is taken"));
+            let text = "the session's number is taken";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
         }
+        let made = Session::make(dir, id, peer, spare_of, &held);
+        if made.is_err() {
+            let _ = std::fs::remove_file(dir.lease(id));
+            let _ = std::fs::remove_file(dir.alive(id));
+        }
+        Ok((made?, held.into()))
+    }
+
+    fn make(
+        dir: &RunDir,
+        id: SessionId,
+        peer: Peer,
+        spare_of: Option<SessionId>,
+        mut held: &File,
+    ) -> io::Result<Session> {
+        let probe = File::open(dir.alive(id))?;
         let command = peer.command.replace(['\n', '\r'], " ");
         let spare = spare_of.map_or(0, |s| s.0);
         let text = format!("{}\n{}\n{spare}\n{command}\n", peer.pid, peer.start);
-        (&held).write_all(text.as_bytes())?;
+        held.write_all(text.as_bytes())?;
         reach("session: liveness file locked");
-        let page_file = open_own(&dir.lease(id), true)?;
-        page_file.set_len(page_words(SLOTS_MAX) * 8)?;
-        allocate(&page_file, 0, page_words(SLOTS_INITIAL) * 8).map_err(io::Error::other)?;
-        let memory = Shared::read_write_not_in_children(&page_file, page_words(SLOTS_MAX))?;
-        let page = Arc::new(LeasePage::create(memory, id));
-        let probe = File::open(dir.alive(id))?;
-        let session = Session {
+        let page = PageFile::create(&dir.lease(id), id)?;
+        let known = Known { pid: peer.pid, start: peer.start, spare_of, command };
+        let mut session = Session::new(id, known, page, probe);
+        session.pidfd = peer.pidfd;
+        session.connected = spare_of.is_none();
+        Ok(session)
+    }
+
+    /// Takes over a session that an earlier daemon left. `None`: its files make no session.
+    ///
+    /// A client that lives and whose files are damaged is kept: nobody knows what it reads.
+    pub fn adopt(dir: &RunDir, id: SessionId) -> Option<Session> {
+        let probe = File::open(dir.alive(id)).ok()?;
+        let lives = is_locked_by_other(&probe).unwrap_or(true);
+        let text = std::fs::read(dir.alive(id)).unwrap_or_default();
+        let known = Known::parse(&String::from_utf8_lossy(&text));
+        let page = PageFile::open(&dir.lease(id), id);
+        if !lives && (known.is_none() || page.is_none()) {
+            return None;
+        }
+        let page = page.unwrap_or_else(PageFile::unreadable);
+        let mut session = Session::new(id, known.unwrap_or_default(), page, probe);
+        let (pid, start) = (session.pid, session.start);
+        if same_process(pid, start) {
+            session.pidfd = PidFd::open(ProcessId(pid)).ok();
+        }
+        Some(session)
+    }
+
+    fn new(id: SessionId, known: Known, page: PageFile, probe: File) -> Session {
+        let Known { pid, start, spare_of, command } = known;
+        Session {
             id,
-            pid: peer.pid,
-            start: peer.start,
-            pidfd: peer.pidfd,
+            pid,
+            start,
+            pidfd: None,
             command,
-            page,
-            page_file,
+            page: Arc::new(page),
             probe,
-            slots: SLOTS_INITIAL,
             arenas: Vec::new(),
             sequence: 0,
-            connected: spare_of.is_none(),
+            connected: false,
             spare_of,
             quarantined: false,
             since: std::time::Instant::now(),
             ring: 0,
-        };
-        Ok((session, held.into()))
-    }
-
-    /// Takes over a session that an earlier daemon left. `None`: its files make no session.
-    pub fn adopt(dir: &RunDir, id: SessionId) -> Option<Session> {
-        let probe = File::open(dir.alive(id)).ok()?;
-        let text = std::fs::read_to_string(dir.alive(id)).unwrap_or_default();
-        let mut lines = text.lines();
-        let pid: u32 = lines.next()?.parse().ok()?;
-        let start: u64 = lines.next()?.parse().ok()?;
-        let spare: u64 = lines.next()?.parse().ok()?;
-        let command = lines.next().unwrap_or_default().to_owned();
-        let page_file = open_own(&dir.lease(id), false).ok()?;
-        let memory =
-            Shared::read_write_not_in_children(&page_file, page_words(SLOTS_MAX)).ok()?;
-        let page = LeasePage::new(memory);
-        if page.session() != Some(id) {
-            return None;
         }
-        let slots = cenote_region::space::allocated(&page_file).ok()?.0 / 8;
-        let pidfd = same_process(pid, start).then(|| PidFd::open(ProcessId(pid)).ok()).flatten();
-        Some(Session {
-            id,
-            pid,
-            start,
-            pidfd,
-            command,
-            page: Arc::new(page),
-            page_file,
-            probe,
-            slots: slots.saturating_sub(HEADER_WORDS).clamp(SLOTS_INITIAL, SLOTS_MAX),
-            arenas: Vec::new(),
-            sequence: 0,
-            connected: false,
-            spare_of: (spare != 0).then_some(SessionId(spare)),
-            quarantined: false,
-            since: std::time::Instant::now(),
-            ring: 0,
-        })
     }
 
     /// The client is connected again.
@@ -169,51 +165,50 @@ impl Session {
 
     /// Slots of the page that are allocated.
     pub fn slots(&self) -> u64 {
-        self.slots
+        self.page.slots()
     }
 
     /// Allocates more slots, up to the bound.
     ///
     /// # Errors
     /// No space.
-    pub fn grow(&mut self, to: u64) -> io::Result<u64> {
-        let to = to.next_power_of_two().clamp(SLOTS_INITIAL, SLOTS_MAX);
-        if to > self.slots {
-            let (start, end) = (page_words(self.slots) * 8, page_words(to) * 8);
-            allocate(&self.page_file, start, end - start).map_err(io::Error::other)?;
-            self.slots = to;
+    pub fn grow(&self, to: u64) -> io::Result<u64> {
+        self.page.grow(to)
+    }
+
+    /// Adds what it reads; where its page cannot be read, everything.
+    pub fn scan(&self, leased: &mut Leased) {
+        self.page.scan(leased);
+    }
+
+    /// The process that reads, as far as this one can see it; 0 where it cannot.
+    pub fn reader(&self) -> u32 {
+        match self.page.read_header().and_then(|page| page.holder()) {
+            Some(holder) if self.spare_of.is_some() && is_process(holder) => holder.pid,
+            _ => self.pid,
         }
-        Ok(self.slots)
     }
 
-    /// Reads its leases. `None`: the page was cut short, so that what it reads is not known.
-    pub fn scan(&self, each: impl FnMut(crate::protocol::word::Lease)) -> Option<()> {
-        let length = self.page_file.metadata().ok()?.len();
-        (length >= page_words(SLOTS_MAX) * 8).then(|| self.page.scan(self.slots, each))
+    /// Whether it is a page for a child that was not forked.
+    pub fn is_unused_spare(&self) -> bool {
+        self.spare_of.is_some() && self.page.read_header().is_some_and(|p| p.holder().is_none())
     }
 
-    /// Whether the client lives. Two system calls.
+    /// Whether the client lives. A few system calls.
     pub fn liveness(&self) -> Liveness {
         if is_locked_by_other(self.probe.as_fd()).unwrap_or(true) {
             return Liveness::Alive;
         }
-        if self.spare_of.is_some() {
-            // The page of a child that is not known otherwise: its parent's lock copy is
-            // closed, and so is its own.
-            let holder = u32::try_from(self.page.holder()).unwrap_or(0);
-            return if holder != 0 && start_time(ProcessId(holder)).is_some() {
-                Liveness::Unclear
-            } else {
-                Liveness::Dead
-            };
-        }
-        match &self.pidfd {
-            Some(pidfd) if pidfd.is_alive().unwrap_or(true) => Liveness::Unclear,
-            Some(_) => Liveness::Dead,
-            None if self.pid == 0 => Liveness::Unclear,
-            None if same_process(self.pid, self.start) => Liveness::Unclear,
-            None => Liveness::Dead,
-        }
+        let unclear = match (self.page.read_header().map(|page| page.holder()), &self.pidfd) {
+            // Let go of; or never taken, since a daemon ended before its client had an answer.
+            (Some(None), _) => false,
+            // The page of a child that is not known otherwise.
+            (Some(Some(holder)), _) if self.spare_of.is_some() => is_process(holder),
+            (_, Some(pidfd)) => pidfd.is_alive().unwrap_or(true),
+            (Some(_), None) if self.pid == 0 => true,
+            (_, None) => same_process(self.pid, self.start),
+        };
+        if unclear { Liveness::Unclear } else { Liveness::Dead }
     }
 
     /// Ends the client's process.
@@ -224,8 +219,7 @@ impl Session {
         use cenote_region::process::Signal;
         match &self.pidfd {
             Some(pidfd) => pidfd.signal(Signal::KILL),
-            None => PidFd::open(ProcessId(u32::try_from(self.page.holder()).unwrap_or(self.pid)))?
-                .signal(Signal::KILL),
+            None => PidFd::open(ProcessId(self.reader()))?.signal(Signal::KILL),
         }
     }
 
@@ -235,6 +229,32 @@ impl Session {
         let _ = std::fs::remove_file(dir.lease(self.id));
         let _ = std::fs::remove_file(dir.alive(self.id));
     }
+}
+
+/// What a liveness file says.
+#[derive(Debug, Default)]
+struct Known {
+    pid: u32,
+    start: u64,
+    spare_of: Option<SessionId>,
+    command: String,
+}
+
+impl Known {
+    fn parse(text: &str) -> Option<Known> {
+        let mut lines = text.lines();
+        let pid = lines.next()?.parse().ok()?;
+        let start = lines.next()?.parse().ok()?;
+        let spare: u64 = lines.next()?.parse().ok()?;
+        let spare_of = (spare != 0).then_some(SessionId(spare));
+        Some(Known { pid, start, spare_of, command: lines.next().unwrap_or_default().to_owned() })
+    }
+}
+
+/// Whether the holder of a page is a process that can be seen from here.
+fn is_process(holder: Holder) -> bool {
+    let start = start_time(ProcessId(holder.pid)).map(|start| start.0);
+    start.is_some_and(|start| start & u64::from(u32::MAX) == u64::from(holder.start))
 }
 
 /// Whether `pid` still is the process that started at `start`.

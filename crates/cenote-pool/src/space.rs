@@ -18,9 +18,9 @@ use cenote_region::quantity::PAGE;
 use cenote_region::space::{allocate, allocated, fs_space, punch};
 
 use crate::arena::Book;
+use crate::boardfile::BoardFile;
 use crate::id::{ArenaId, CHUNK_ALIGN, Incarnation, Place, SessionId};
 use crate::message::Limit;
-use crate::boardfile::BoardFile;
 use crate::protocol::board::ArenaOwner;
 use crate::rundir::RunDir;
 use crate::step::reach;
@@ -70,7 +70,10 @@ impl Arena {
     }
 
     fn is_free(&self) -> bool {
-        self.owner.session == SessionId::NONE && self.book.is_empty() && self.pending == 0 && !self.busy
+        self.owner.session == SessionId::NONE
+            && self.book.is_empty()
+            && self.pending == 0
+            && !self.busy
     }
 }
 
@@ -162,10 +165,7 @@ impl Space {
             let file = OpenOptions::new().read(true).write(true).open(dir.arena(id))?;
             let length = file.metadata()?.len();
             let owner = ArenaOwner { size: length, granted: owner.granted.min(length), ..owner };
-            arenas.insert(
-                id,
-                Arena::new(file, owner),
-            );
+            arenas.insert(id, Arena::new(file, owner));
         }
         let (_, _, known) = board.view().lengths();
         for number in 0..u32::try_from(known).unwrap_or(u32::MAX) {
@@ -177,7 +177,14 @@ impl Space {
                 }
             }
         }
-        Ok(Space { dir, board, arenas, next: next.max(u32::try_from(known).unwrap_or(0)), capacity, own: None })
+        Ok(Space {
+            dir,
+            board,
+            arenas,
+            next: next.max(u32::try_from(known).unwrap_or(0)),
+            capacity,
+            own: None,
+        })
     }
 
     /// Whether a place lies in an arena that exists, within what was granted.
@@ -264,9 +271,9 @@ impl Space {
         // needs it: a client holds what it is granted for as long as it writes.
         let modest = bytes.saturating_mul(4).max(16 << 20);
         let free = self.arenas.iter().filter(|(_, a)| a.is_free() && a.owner.granted <= modest);
-        let best = free
-            .map(|(&id, a)| (id, a.owner.granted))
-            .min_by_key(|&(_, granted)| if granted >= bytes { (0, granted) } else { (1, u64::MAX - granted) });
+        let best = free.map(|(&id, a)| (id, a.owner.granted)).min_by_key(|&(_, granted)| {
+            if granted >= bytes { (0, granted) } else { (1, u64::MAX - granted) }
+        });
         let (id, granted) = match best {
             Some(found) => found,
             None => (self.make(ARENA_BYTES.min(self.capacity).max(bytes))?, 0),

@@ -4,6 +4,12 @@
 //! Each property has a twin in which one rule is broken; loom must find the fault in it.
 //! A model that passes whatever it is given would prove nothing.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    reason = "a test fails where it unwraps; its numbers are small"
+)]
+
 #[allow(dead_code, reason = "each of the two models uses a part")]
 mod model;
 
@@ -81,7 +87,9 @@ fn board_words(entries: u64, records: u64) -> impl Iterator<Item = u64> {
     let (first, _) = SHAPE.record_words(0);
     // The number of the head table, entries, and the six used words of each record.
     let records = (0..records).flat_map(move |r| (0..6).map(move |w| first + r * 8 + w));
-    std::iter::once(17).chain(SHAPE.entry_words(entries).0..SHAPE.entry_words(entries).1).chain(records)
+    std::iter::once(17)
+        .chain(SHAPE.entry_words(entries).0..SHAPE.entry_words(entries).1)
+        .chain(records)
 }
 
 fn page(slots: u64) -> Words {
@@ -311,8 +319,8 @@ fn replace_under_a_reader(look: bool) {
         let reader = {
             let (page, cells) = (page.clone(), cells.clone());
             loom::thread::spawn(move || {
-                let found =
-                    lease::acquire_head(&board, &table, &page, "x", hash_name("x"), 0).expect("it exists");
+                let found = lease::acquire_head(&board, &table, &page, "x", hash_name("x"), 0)
+                    .expect("it exists");
                 // The model's manifests stand in odd cells, after the data they name.
                 let manifest = found.location.place.offset;
                 assert_ne!(cells.read(manifest), RUBBISH);

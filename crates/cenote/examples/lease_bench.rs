@@ -39,8 +39,7 @@ fn board() -> (Board<Arc<Shared>>, Mapping) {
     let mapping = Mapping::read_write(&arena, u64::from(CHUNKS) * 64).expect("a mapping");
     mapping.populate_write(0..mapping.len()).expect("memory");
     for i in 0..CHUNKS {
-        let tenant =
-            Tenant { entry: EntryId(i), generation: Generation(1), kind: ChunkKind::Data };
+        let tenant = Tenant { entry: EntryId(i), generation: Generation(1), kind: ChunkKind::Data };
         let offset = u64::from(i) * 64;
         let place = Place { arena: ArenaId(0), incarnation: Incarnation(1), offset, length: 64 };
         let location = Location { tenant, place, checksum: 7, verified: true };
@@ -111,7 +110,9 @@ fn main() {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let (cold, slowest) = time(|| {
         for _ in 0..BATCH {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let entry = ((state >> 40) * u64::from(CHUNKS)) >> 24;
             black_box(once(&board, &page, &arena, u32::try_from(entry).unwrap_or(0)));
         }

@@ -90,7 +90,9 @@ pub enum Error {
         what: String,
     },
     /// The process was forked while no lease page for the child could be had.
-    #[error("this frame was inherited over a fork while the pool could not be reached; get it again")]
+    #[error(
+        "this frame was inherited over a fork while the pool could not be reached; get it again"
+    )]
     LostInFork,
     /// A batch does not have the schema of its frame.
     #[error("a batch has the schema {found}, the frame {expected}")]

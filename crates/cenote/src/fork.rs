@@ -94,7 +94,7 @@ extern "C" fn child() {
         // The parent's descriptor goes, the child's own stays open for its life. A lock that
         // another thread held stays locked: then both stay, and the parent's page lives as
         // long as this child.
-        match session.alive.try_lock() {
+        match session.leases.alive.try_lock() {
             Ok(mut alive) => *alive = spare.map(|s| s.alive),
             Err(_) => std::mem::forget(spare),
         }

@@ -8,11 +8,11 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 use cenote_pool::id::{EntryId, Generation};
 use cenote_pool::message::{Request, Response};
-use cenote_pool::protocol::board::Location;
-use cenote_pool::protocol::lease::{self, CHUNK_LEASES_MAX, HeadMiss, LeaseError};
-use cenote_pool::protocol::heads::hash_name;
-use cenote_pool::protocol::word::{Lease, LeaseKind};
 use cenote_pool::protocol::Memory;
+use cenote_pool::protocol::board::Location;
+use cenote_pool::protocol::heads::hash_name;
+use cenote_pool::protocol::lease::{self, CHUNK_LEASES_MAX, HeadMiss, LeaseError};
+use cenote_pool::protocol::word::{Lease, LeaseKind};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Contradiction, Error};
@@ -144,7 +144,11 @@ impl Frame {
             }
         }
         session.leases.give(&slots);
-        Err(Error::Damaged { frame: name.to_owned(), version: 0, what: "its name cannot be read".to_owned() })
+        Err(Error::Damaged {
+            frame: name.to_owned(),
+            version: 0,
+            what: "its name cannot be read".to_owned(),
+        })
     }
 
     /// As [`Self::open`], or `None` where that would take a message, a file or a wait.
@@ -184,7 +188,10 @@ impl Frame {
     }
 
     /// Opens the version that a reference names, current or not.
-    pub(crate) fn open_reference(session: &Arc<Session>, reference: &FrameRef) -> Result<Frame, Error> {
+    pub(crate) fn open_reference(
+        session: &Arc<Session>,
+        reference: &FrameRef,
+    ) -> Result<Frame, Error> {
         let mut slots = Vec::with_capacity(1);
         session.slots(1, &mut slots)?;
         let page = &session.leases.page;
@@ -327,15 +334,19 @@ impl Frame {
         let (from, to) = (self.rows.start.max(start), self.rows.end.min(end));
         let whole = (from, to) == (start, end);
         let index = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
-        let mut last: Option<(cenote_pool::id::ArenaId, Arc<cenote_region::mapping::Mapping>)> = None;
+        let mut last: Option<(cenote_pool::id::ArenaId, Arc<cenote_region::mapping::Mapping>)> =
+            None;
         for i in 0..count {
             let column = self.columns.as_ref().map_or(i, |columns| columns[i] as usize);
-            let (Some(at), Some(layout)) = (version.manifest.column(partition, column), layouts.get(column))
+            let (Some(at), Some(layout)) =
+                (version.manifest.column(partition, column), layouts.get(column))
             else {
                 return Err(self.damaged(&"its manifest lacks a column"));
             };
-            let position =
-                self.hold.position(at.chunk).ok_or_else(|| self.damaged(&"a chunk is not leased"))?;
+            let position = self
+                .hold
+                .position(at.chunk)
+                .ok_or_else(|| self.damaged(&"a chunk is not leased"))?;
             let location = &self.hold.set.locations[position];
             let place = &location.place;
             let mapping = match &last {
@@ -354,7 +365,11 @@ impl Frame {
             }
             let array = memory::array(layout, owner)
                 .ok_or_else(|| self.damaged(&"a chunk is not where the board says"))?;
-            arrays.push(if whole { array } else { array.slice(index(from - start), index(to - from)) });
+            arrays.push(if whole {
+                array
+            } else {
+                array.slice(index(from - start), index(to - from))
+            });
         }
         let options = RecordBatchOptions::new().with_row_count(Some(index(to - from)));
         Ok(RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)?)
@@ -462,7 +477,12 @@ fn ask(
 }
 
 /// Pins a manifest by its life: from the board while it is current, else the pool confirms.
-fn pin(session: &Session, entry: EntryId, generation: Generation, slot: u32) -> Result<Location, Error> {
+fn pin(
+    session: &Session,
+    entry: EntryId,
+    generation: Generation,
+    slot: u32,
+) -> Result<Location, Error> {
     let page = &session.leases.page;
     page.set(slot, Lease { entry, generation, kind: LeaseKind::Place });
     page.memory().fence();
@@ -523,8 +543,10 @@ fn acquire(
         let each = |_, location| locations.push(location);
         lease::acquire(&session.board, &session.leases.page, &wanted, each)
     };
-    let damaged = |what: String| {
-        Error::Damaged { frame: name.to_owned(), version: version.manifest.version, what }
+    let damaged = |what: String| Error::Damaged {
+        frame: name.to_owned(),
+        version: version.manifest.version,
+        what,
     };
     let outcome = outcome.map_err(|error| match error {
         LeaseError::Gone(_) => Attempt::Again,
@@ -576,7 +598,6 @@ fn needed(version: &Version, columns: Option<&[u32]>, rows: &Range<u64>) -> Opti
     Some(chunks)
 }
 
-#[expect(clippy::type_complexity, reason = "columns and rows, used once")]
 fn select(
     version: &Version,
     name: &str,
@@ -585,7 +606,10 @@ fn select(
     let columns = match &selection.columns {
         None => None,
         Some(names) => Some(
-            names.iter().map(|c| find_column(&version.schema, name, c)).collect::<Result<Vec<_>, _>>()?,
+            names
+                .iter()
+                .map(|c| find_column(&version.schema, name, c))
+                .collect::<Result<Vec<_>, _>>()?,
         ),
     };
     let total = version.manifest.num_rows();
@@ -594,7 +618,9 @@ fn select(
         Some((start, stop)) => {
             let bound = |row: i64| u64::try_from(row).ok();
             match (bound(start), bound(stop)) {
-                (Some(start), Some(stop)) if start <= stop && start <= total => start..stop.min(total),
+                (Some(start), Some(stop)) if start <= stop && start <= total => {
+                    start..stop.min(total)
+                }
                 _ => {
                     return Err(Error::Rows { frame: name.to_owned(), start, stop, rows: total });
                 }

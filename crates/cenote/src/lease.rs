@@ -1,14 +1,16 @@
 //! This process's lease page: slots to take, and sets of leases that are let go one by one.
 
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cenote_pool::id::{EntryId, Generation};
 use cenote_pool::protocol::Memory;
 use cenote_pool::protocol::board::Location;
-use cenote_pool::protocol::lease::{LeasePage, SLOTS_MAX};
+use cenote_pool::protocol::lease::{Holder, LeasePage, SLOTS_MAX};
 use cenote_pool::protocol::word::{Lease, LeaseKind};
 use cenote_pool::words::Shared;
+use cenote_region::process::{ProcessId, start_time};
 
 use crate::error::Error;
 
@@ -18,6 +20,9 @@ use crate::error::Error;
 pub(crate) struct Leases {
     pub(crate) page: LeasePage<Shared>,
     free: Mutex<Slots>,
+    /// Keeps the session alive; closed in a child, which has its own. Here, since what was
+    /// read may be used longer than the connection.
+    pub(crate) alive: Mutex<Option<OwnedFd>>,
     /// In a child: the page under this mapping is now the child's, the list is not.
     inherited: AtomicBool,
     /// In a child for which no page could be had: nothing here holds any more.
@@ -33,11 +38,14 @@ struct Slots {
 }
 
 impl Leases {
-    pub(crate) fn new(page: LeasePage<Shared>, allocated: u64) -> Leases {
+    /// Takes a page.
+    pub(crate) fn new(page: LeasePage<Shared>, allocated: u64, alive: Option<OwnedFd>) -> Leases {
+        page.set_holder(Some(this_process()));
         let slots = Slots { free: Vec::new(), used: 0, allocated: clamp(allocated) };
         Leases {
             page,
             free: Mutex::new(slots),
+            alive: Mutex::new(alive),
             inherited: AtomicBool::new(false),
             lost: AtomicBool::new(false),
         }
@@ -65,7 +73,7 @@ impl Leases {
         if page.is_none() || replaced.is_err() {
             self.lost.store(true, Ordering::Release);
         } else {
-            self.page.set_holder(u64::from(std::process::id()));
+            self.page.set_holder(Some(this_process()));
         }
     }
 
@@ -115,6 +123,22 @@ impl Leases {
     fn lock(&self) -> std::sync::MutexGuard<'_, Slots> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Drop for Leases {
+    /// Nobody reads by the page any more: its session ends here, though the process goes on.
+    fn drop(&mut self) {
+        // Unless the process was forked past all handlers, and the page is its parent's.
+        if self.page.holder().is_some_and(|holder| holder.pid == std::process::id()) {
+            self.page.set_holder(None);
+        }
+    }
+}
+
+fn this_process() -> Holder {
+    let pid = ProcessId::current();
+    let start = start_time(pid).map_or(0, |start| start.0 & u64::from(u32::MAX));
+    Holder { pid: pid.0, start: u32::try_from(start).unwrap_or(0) }
 }
 
 impl Slots {

@@ -41,13 +41,13 @@ mod start;
 mod version;
 mod writer;
 
+pub use cenote_pool::id::SessionId;
+pub use cenote_pool::message::check_name;
 pub use cenote_pool::message::{
     FrameInfo, Holder, LeaseInfo, Limit, LostFrame, PoolInfo, Refusal, SessionInfo,
 };
 pub use cenote_pool::protocol::ledger::IfExists;
 pub use cenote_pool::rundir::{ADDRESS_VARIABLE, DEFAULT_POOL, RunDir};
-pub use cenote_pool::id::SessionId;
-pub use cenote_pool::message::check_name;
 pub use error::{Error, Unavailable};
 pub use frame::{Frame, FrameRef, Selection};
 pub use patience::{Stop, on_wait};

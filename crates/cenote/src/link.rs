@@ -72,7 +72,8 @@ impl Link {
     ) -> Result<Welcome, Error> {
         match self {
             Link::Embedded(pool) => {
-                let (response, alive) = pool.hello(PROTOCOL_VERSION, resume, arenas, Peer::own())?;
+                let (response, alive) =
+                    pool.hello(PROTOCOL_VERSION, resume, arenas, Peer::own())?;
                 welcome(response, alive)
             }
             Link::Socket { dir, .. } => {
@@ -86,10 +87,11 @@ impl Link {
                     resume,
                     arenas: arenas.to_vec(),
                 };
-                let (response, fds) = exchange(&stream, Epoch(0), &request).map_err(|e| match e {
-                    Fault::Broken(error) => self.broken(&error),
-                    Fault::Final(error) | Fault::Abandoned(error) => error,
-                })?;
+                let (response, fds) =
+                    exchange(&stream, Epoch(0), &request).map_err(|e| match e {
+                        Fault::Broken(error) => self.broken(&error),
+                        Fault::Final(error) | Fault::Abandoned(error) => error,
+                    })?;
                 let welcome = welcome(response, fds.into_iter().next())?;
                 if let Link::Socket { stream: own, epoch, .. } = self {
                     *own = Some(stream);

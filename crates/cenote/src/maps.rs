@@ -84,7 +84,8 @@ impl Maps {
     /// An arena that this client owns.
     pub(crate) fn write(&self, arena: ArenaId, size: u64) -> io::Result<Arc<Writable>> {
         let mut maps = self.write.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = maps.iter().position(|(id, map)| *id == arena && map.mapping.len() >= size)
+        if let Some(at) =
+            maps.iter().position(|(id, map)| *id == arena && map.mapping.len() >= size)
         {
             let found = maps.remove(at);
             maps.push(found.clone());

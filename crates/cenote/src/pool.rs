@@ -74,8 +74,13 @@ impl Pool {
         let dir = RunDir::at(
             user_directory().join(format!("embedded-{}-{unique:016x}", std::process::id())),
         );
-        let config =
-            Config { dir: dir.clone(), capacity, reserve: Some(0), idle_exit: None, ephemeral: true };
+        let config = Config {
+            dir: dir.clone(),
+            capacity,
+            reserve: Some(0),
+            idle_exit: None,
+            ephemeral: true,
+        };
         let owner = Owner::open(config)?;
         let session = Session::open(dir, Link::Embedded(owner.clone()))?;
         Ok(Pool {
@@ -126,7 +131,12 @@ impl Pool {
     ///
     /// # Errors
     /// [`Error::Refused`]: the name exists or cannot be used, or there is no room.
-    pub fn put(&self, name: &str, batches: &[RecordBatch], if_exists: IfExists) -> Result<u64, Error> {
+    pub fn put(
+        &self,
+        name: &str,
+        batches: &[RecordBatch],
+        if_exists: IfExists,
+    ) -> Result<u64, Error> {
         let schema = match batches.first() {
             Some(batch) => batch.schema(),
             None => Arc::new(arrow_schema::Schema::empty()),
@@ -292,7 +302,10 @@ fn open(options: &Options) -> Result<Arc<Session>, Error> {
     let within = options.answer_within.unwrap_or(ANSWER_WITHIN);
     let try_open = || Session::open(dir.clone(), Link::socket(dir.clone(), within));
     let not_running = |error: &Error| {
-        matches!(error, Error::Unavailable { why: Unavailable::NotRunning | Unavailable::Remade, .. })
+        matches!(
+            error,
+            Error::Unavailable { why: Unavailable::NotRunning | Unavailable::Remade, .. }
+        )
     };
     let deadline = Instant::now() + within;
     let mut started: Option<std::process::Child> = None;

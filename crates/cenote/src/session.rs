@@ -54,8 +54,6 @@ pub(crate) struct Session {
     pub(crate) leases: Arc<Leases>,
     pub(crate) maps: Maps,
     link: Mutex<Link>,
-    /// Keeps the session alive; closed in a child, which has its own.
-    pub(crate) alive: Mutex<Option<OwnedFd>>,
     idle: Mutex<Vec<WriteArena>>,
     owned: Mutex<Vec<ArenaId>>,
     sequence: Mutex<u64>,
@@ -94,9 +92,8 @@ impl Session {
             pool,
             board,
             heads: RwLock::new(heads),
-            leases: Arc::new(Leases::new(LeasePage::new(page), slots)),
+            leases: Arc::new(Leases::new(LeasePage::new(page), slots, alive)),
             link: Mutex::new(link),
-            alive: Mutex::new(alive),
             idle: Mutex::default(),
             owned: Mutex::default(),
             sequence: Mutex::new(0),
@@ -157,7 +154,9 @@ impl Session {
             match self.link.try_lock() {
                 Ok(link) => break link,
                 Err(std::sync::TryLockError::Poisoned(link)) => break link.into_inner(),
-                Err(std::sync::TryLockError::WouldBlock) if Instant::now() > deadline => return None,
+                Err(std::sync::TryLockError::WouldBlock) if Instant::now() > deadline => {
+                    return None;
+                }
                 Err(std::sync::TryLockError::WouldBlock) => {
                     std::thread::sleep(Duration::from_micros(50));
                 }
@@ -197,10 +196,7 @@ impl Session {
     }
 
     /// Asks for a change, numbered so that it happens once however often it is asked for.
-    pub(crate) fn change(
-        &self,
-        request: impl FnOnce(u64) -> Request,
-    ) -> Result<Response, Error> {
+    pub(crate) fn change(&self, request: impl FnOnce(u64) -> Request) -> Result<Response, Error> {
         let mut sequence = lock(&self.sequence);
         *sequence += 1;
         self.call(&request(*sequence))
@@ -306,7 +302,12 @@ impl Session {
     }
 
     /// Asks for more of an arena; true if `to` bytes are granted now.
-    pub(crate) fn grow(&self, arena: &mut WriteArena, to: u64, wait: Duration) -> Result<(), Error> {
+    pub(crate) fn grow(
+        &self,
+        arena: &mut WriteArena,
+        to: u64,
+        wait: Duration,
+    ) -> Result<(), Error> {
         let ample = (arena.granted * 2).min(arena.granted + (64 << 20)).min(arena.size);
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         for to in [to.max(ample), to] {
@@ -318,7 +319,8 @@ impl Session {
                 }
                 Ok((other, _)) => return Err(unexpected(&other)),
                 // What would be ample does not fit; what is needed may.
-                Err(Error::Refused(Refusal::Exhausted { .. })) if to == ample && wait.is_zero() => {}
+                Err(Error::Refused(Refusal::Exhausted { .. })) if to == ample && wait.is_zero() => {
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -357,10 +359,7 @@ impl Session {
     }
 }
 
-fn open_heads(
-    dir: &RunDir,
-    board: &Board<Arc<Shared>>,
-) -> Result<Arc<HeadTable<Shared>>, Error> {
+fn open_heads(dir: &RunDir, board: &Board<Arc<Shared>>) -> Result<Arc<HeadTable<Shared>>, Error> {
     let mut last = None;
     // The pool may publish another table between the two steps, and remove this one.
     for _ in 0..100 {

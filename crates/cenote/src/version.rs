@@ -59,6 +59,7 @@ impl Version {
     }
 
     pub(crate) fn set_whole_hold(&self, hold: &std::sync::Arc<Hold>) {
-        *self.whole.lock().unwrap_or_else(PoisonError::into_inner) = std::sync::Arc::downgrade(hold);
+        *self.whole.lock().unwrap_or_else(PoisonError::into_inner) =
+            std::sync::Arc::downgrade(hold);
     }
 }

@@ -442,13 +442,16 @@ fn batch_bytes(batch: &RecordBatch) -> u64 {
 fn check_schema(expected: &Schema, found: &Schema) -> Result<(), Error> {
     let same = expected.fields().len() == found.fields().len()
         && expected.fields().iter().zip(found.fields()).all(|(a, b)| {
-            a.name() == b.name() && a.data_type() == b.data_type() && (a.is_nullable() || !b.is_nullable())
+            a.name() == b.name()
+                && a.data_type() == b.data_type()
+                && (a.is_nullable() || !b.is_nullable())
         });
     if same {
         return Ok(());
     }
     let text = |schema: &Schema| {
-        let fields = schema.fields().iter().take(12).map(|f| format!("{}: {}", f.name(), f.data_type()));
+        let fields =
+            schema.fields().iter().take(12).map(|f| format!("{}: {}", f.name(), f.data_type()));
         fields.collect::<Vec<_>>().join(", ")
     };
     Err(Error::Schema { found: text(found), expected: text(expected) })

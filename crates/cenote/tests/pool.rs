@@ -1,4 +1,5 @@
 //! A pool from the outside, embedded and served.
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +63,8 @@ impl Drop for Served {
 
 fn batch(start: i64, rows: i64) -> RecordBatch {
     let ids = Int64Array::from_iter_values(start..start + rows);
-    let close: Float64Array = (start..start + rows).map(|i| (i % 7 != 0).then_some(i as f64 / 3.0)).collect();
+    let close: Float64Array =
+        (start..start + rows).map(|i| (i % 7 != 0).then_some(i as f64 / 3.0)).collect();
     let names = StringArray::from_iter_values((start..start + rows).map(|i| format!("row {i}")));
     let columns: [(&str, ArrayRef); 3] =
         [("id", Arc::new(ids)), ("close", Arc::new(close)), ("name", Arc::new(names))];

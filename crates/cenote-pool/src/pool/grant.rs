@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Core, MutexGuard, Ordering, Pool, PoisonError, system};
+use super::{Core, MutexGuard, Ordering, PoisonError, Pool, system};
 use crate::id::{ArenaId, SessionId};
 use crate::message::{Holder, Refusal, Response};
 use crate::space::{Plan, PlanError, Shortage, fill};
@@ -17,7 +17,8 @@ impl Pool {
         bytes: u64,
         wait_ms: u64,
     ) -> Result<Response, Refusal> {
-        let plan = self.plan(session, bytes, wait_ms, |core| core.estate.space.plan(session, bytes))?;
+        let plan =
+            self.plan(session, bytes, wait_ms, |core| core.estate.space.plan(session, bytes))?;
         let id = plan.arena;
         {
             let mut core = self.lock();
@@ -45,7 +46,11 @@ impl Pool {
         self.fill(&plan)
     }
 
-    pub(super) fn give_back(&self, session: SessionId, arena: ArenaId) -> Result<Response, Refusal> {
+    pub(super) fn give_back(
+        &self,
+        session: SessionId,
+        arena: ArenaId,
+    ) -> Result<Response, Refusal> {
         let mut core = self.lock();
         self.owns(&core, session, arena)?;
         core.estate.space.close(arena);
@@ -145,7 +150,8 @@ impl Pool {
             .session_infos(core)
             .into_iter()
             .map(|info| {
-                let stale = info.leases.iter().filter(|l| !l.current).map(|l| l.nbytes).sum::<u64>();
+                let stale =
+                    info.leases.iter().filter(|l| !l.current).map(|l| l.nbytes).sum::<u64>();
                 Holder { pid: info.pid, command: info.command, bytes: stale + info.open }
             })
             .filter(|holder| holder.bytes > 0)

@@ -7,7 +7,7 @@ use cenote_region::copy::checksum_reader;
 use cenote_region::space::punch;
 
 use super::open::TICK;
-use super::{Arc, Core, EntryId, Leased, Liveness, Ordering, Place, Pool, PoisonError, SessionId};
+use super::{Arc, Core, EntryId, Leased, Liveness, Ordering, Place, PoisonError, Pool, SessionId};
 use crate::space::fill;
 use crate::step::reach;
 
@@ -101,21 +101,23 @@ impl Pool {
                     return;
                 }
                 let mark = core.ledger.mark();
-                let pages: Vec<_> =
-                    core.sessions.values().map(|s| (s.page.clone(), s.slots())).collect();
+                let pages: Vec<_> = core.sessions.values().map(|s| s.page.clone()).collect();
                 (mark, pages, core.sessions.keys().last().copied())
             };
             let mut leased = Leased::default();
-            for (page, slots) in &pages {
-                page.scan(*slots, |lease| leased.add(lease));
+            for page in &pages {
+                page.scan(&mut leased);
             }
             let mut core = self.lock();
             let core = &mut *core;
             // Sessions that came meanwhile hold nothing that was retired before the mark,
             // unless a fork has handed it to them; then it is in their page by now.
-            let newer = (std::ops::Bound::Excluded(last.unwrap_or(SessionId::NONE)), std::ops::Bound::Unbounded);
+            let newer = (
+                std::ops::Bound::Excluded(last.unwrap_or(SessionId::NONE)),
+                std::ops::Bound::Unbounded,
+            );
             for session in core.sessions.range(newer).map(|(_, s)| s) {
-                let _ = session.scan(|lease| leased.add(lease));
+                session.scan(&mut leased);
             }
             let freed = core.ledger.collect(mark, &leased);
             reach("collect: records cleared");
@@ -154,7 +156,8 @@ impl Pool {
         let mut core = self.lock();
         let Core { sessions, uses, ledger, .. } = &mut *core;
         for session in sessions.values_mut() {
-            session.ring = session.page.uses_since(session.ring, |manifest| {
+            let Some(page) = session.page.read_header() else { continue };
+            session.ring = page.uses_since(session.ring, |manifest| {
                 *uses.entry(manifest).or_default() += 1;
             });
         }
@@ -179,7 +182,10 @@ impl Pool {
             self.freed.notify_all();
         }
         let now = self.started.elapsed();
-        let every = |period: Duration| (now.as_millis() / CATALOG_EVERY.as_millis()).is_multiple_of(period.as_millis() / CATALOG_EVERY.as_millis());
+        let every = |period: Duration| {
+            (now.as_millis() / CATALOG_EVERY.as_millis())
+                .is_multiple_of(period.as_millis() / CATALOG_EVERY.as_millis())
+        };
         if every(WARM_FOR) {
             self.lock().estate.space.trim(self.reserve);
         }
@@ -196,7 +202,11 @@ impl Pool {
             return;
         }
         if !self.is_stopping() {
-            drop(self.freed.wait_timeout(core, CATALOG_EVERY).unwrap_or_else(PoisonError::into_inner));
+            drop(
+                self.freed
+                    .wait_timeout(core, CATALOG_EVERY)
+                    .unwrap_or_else(PoisonError::into_inner),
+            );
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -230,7 +240,9 @@ impl Pool {
                 if moved >= MOVES_MAX || self.is_stopping() {
                     return;
                 }
-                if place.length <= MOVE_BYTES_MAX && self.relocate(entry, place, checksum, &leased).is_some() {
+                if place.length <= MOVE_BYTES_MAX
+                    && self.relocate(entry, place, checksum, &leased).is_some()
+                {
                     moved += 1;
                 }
             }
@@ -243,7 +255,9 @@ impl Pool {
     fn relocate(&self, entry: EntryId, place: Place, checksum: u64, leased: &Leased) -> Option<()> {
         let mut core = self.lock();
         let core = &mut *core;
-        if core.ledger.place(entry) != Some((place, checksum)) || core.ledger.is_leased(entry, leased) {
+        if core.ledger.place(entry) != Some((place, checksum))
+            || core.ledger.is_leased(entry, leased)
+        {
             return None;
         }
         let mut bytes = vec![0; usize::try_from(place.length).ok()?];
@@ -276,7 +290,9 @@ impl Pool {
         let Some((entry, place, checksum, file)) = next else {
             let core = self.lock();
             if core.unverified.is_empty() && !self.stopping.load(Ordering::Acquire) {
-                drop(self.wake.wait_timeout(core, TICK * 10).unwrap_or_else(PoisonError::into_inner));
+                drop(
+                    self.wake.wait_timeout(core, TICK * 10).unwrap_or_else(PoisonError::into_inner),
+                );
             }
             return;
         };

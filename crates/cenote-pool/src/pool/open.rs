@@ -6,7 +6,7 @@
 
 use super::{
     Arc, AtomicBool, BTreeMap, BoardFile, Catalog, Condvar, Config, Core, Duration, Epoch, Estate,
-    File, HashMap, Instant, Ledger, Leased, Liveness, LostFrame, Mutex, Pool, Row, RunDir, Session,
+    File, HashMap, Instant, Leased, Ledger, Liveness, LostFrame, Mutex, Pool, Row, RunDir, Session,
     SessionId, Space, io, lock_directory,
 };
 use std::path::PathBuf;
@@ -42,7 +42,9 @@ pub enum OpenError {
         stopped: bool,
     },
     /// It was made by another version of this program, and is left as it is.
-    #[error("the pool in {path} cannot be read: {source}; use the release that made it, or remove the directory")]
+    #[error(
+        "the pool in {path} cannot be read: {source}; use the release that made it, or remove the directory"
+    )]
     Layout {
         /// The pool.
         path: PathBuf,
@@ -110,7 +112,8 @@ impl Pool {
             request: (SessionId::NONE, 0),
         };
         let sessions = adopt_sessions(&config.dir, &state.contents).map_err(&io)?;
-        let adopted = adopt_ledger(&mut estate, &sessions, std::mem::take(&mut state.contents.rows));
+        let adopted =
+            adopt_ledger(&mut estate, &sessions, std::mem::take(&mut state.contents.rows));
         let (ledger, lost) = adopted.map_err(|e| io(io::Error::other(e)))?;
         state.lost.extend(lost.into_iter().map(|l| (l.row.name.clone(), (l.row, l.reason))));
         let pool = assemble(config, lock, capacity, ledger, estate, sessions, state.lost);
@@ -180,12 +183,13 @@ fn open_catalog(dir: &RunDir) -> io::Result<((Catalog, bool), Contents)> {
 fn open_catalog_guarded(dir: &RunDir) -> Result<(Catalog, Contents), CatalogError> {
     let path = dir.path().to_owned();
     std::panic::catch_unwind(move || Catalog::open(&path)).unwrap_or_else(|_| {
-        Err(CatalogError::Redb(redb::Error::Corrupted("its pages contradict themselves".to_owned())))
+        Err(CatalogError::Redb(redb::Error::Corrupted(
+            "its pages contradict themselves".to_owned(),
+        )))
     })
 }
 
 /// The board; inside, why there is none to go by (`None`: the pool is new).
-#[expect(clippy::type_complexity, reason = "an outcome inside an outcome, used once")]
 fn open_board(
     dir: &RunDir,
     path: &std::path::Path,
@@ -228,10 +232,7 @@ fn rows_from_heads(dir: &RunDir, board: &BoardFile) -> Vec<Row> {
     rows
 }
 
-fn adopt_sessions(
-    dir: &RunDir,
-    contents: &Contents,
-) -> io::Result<BTreeMap<SessionId, Session>> {
+fn adopt_sessions(dir: &RunDir, contents: &Contents) -> io::Result<BTreeMap<SessionId, Session>> {
     let mut sessions = BTreeMap::new();
     for number in dir.numbered("alive")? {
         let id = SessionId(number);
@@ -290,8 +291,7 @@ pub(super) fn scan_all(sessions: &BTreeMap<SessionId, Session>) -> Leased {
     let mut leased = Leased::default();
     // In the order of their numbers: a child's page after its parent's.
     for session in sessions.values() {
-        // A page cut short: what its client read is unknown, and its client is broken.
-        let _ = session.scan(|lease| leased.add(lease));
+        session.scan(&mut leased);
     }
     leased
 }

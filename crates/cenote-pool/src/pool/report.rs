@@ -113,22 +113,27 @@ impl Pool {
         }
         let mut infos = Vec::new();
         for session in core.sessions.values() {
-            if session.spare_of.is_some() && session.page.holder() == 0 {
+            if session.is_unused_spare() {
                 continue;
             }
             let mut sums: HashMap<(EntryId, Generation), (u64, u64)> = HashMap::new();
-            let _ = session.scan(|lease| {
+            let each = |lease: crate::protocol::word::Lease| {
                 let key = (lease.entry, lease.generation);
                 if let Some((version, _)) = by_manifest.get(&key) {
                     let sum = sums.entry(key).or_default();
                     if lease.kind == crate::protocol::word::LeaseKind::Version {
                         *sum = (version.chunks.len() as u64, version.bytes);
                     }
-                } else if let Some((owner, bytes)) = core.ledger.chunk(lease.entry, lease.generation) {
+                } else if let Some((owner, bytes)) =
+                    core.ledger.chunk(lease.entry, lease.generation)
+                {
                     let sum = sums.entry(owner).or_default();
                     *sum = (sum.0 + 1, sum.1 + bytes);
                 }
-            });
+            };
+            if let Some(page) = session.page.read() {
+                page.scan(session.slots(), each);
+            }
             let mut leases: Vec<LeaseInfo> = sums
                 .into_iter()
                 .map(|(key, (chunks, nbytes))| {
@@ -143,10 +148,7 @@ impl Pool {
                 })
                 .collect();
             leases.sort_unstable_by(|a, b| (&a.name, a.version).cmp(&(&b.name, b.version)));
-            let pid = match session.page.holder() {
-                0 => session.pid,
-                holder => u32::try_from(holder).unwrap_or(session.pid),
-            };
+            let pid = session.reader();
             let granted = |id: &crate::id::ArenaId| {
                 let arena = core.estate.space.arena(*id);
                 arena.map_or(0, |a| a.allocated().saturating_sub(a.book.live_pages()))
