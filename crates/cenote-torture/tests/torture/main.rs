@@ -1,0 +1,9 @@
+//! Every process of a pool is killed and stopped at every named step, and everything it
+//! leaves on the file system is damaged; afterwards nothing is lost that was acknowledged,
+//! nothing leaked, and no byte is wrong.
+//!
+//! `CENOTE_SEED` repeats a run; `CENOTE_TORTURE=long` makes it ten times as long.
+
+mod every_step;
+mod history;
+mod scene;
