@@ -28,8 +28,12 @@ Examples:
 In Python: cenote.connect().get(\"prices\").to_pandas()
 
 Exit codes: 0 done; 1 it could not be done (stderr says why, and what to do next); 2 the command
-line cannot be understood; 130 and 143 ended by Ctrl-C and by SIGTERM, with nothing left behind.
+line cannot be understood; 130 and 143 a put or get ended by Ctrl-C and by SIGTERM, with nothing
+left behind. A served pool that is stopped by either has done its work: 0.
 Colour is used on a terminal only, and never where NO_COLOR is set.";
+
+/// Over the options that every command has.
+const HEADING: &str = "Which pool";
 
 /// A memory pool for Apache Arrow data: put a table in once; every process computes on it in
 /// place.
@@ -47,9 +51,11 @@ pub(crate) struct Cli {
 pub(crate) struct PoolArgs {
     /// The pool: a directory, or the name of one of your pools [default: "default"]
     #[arg(long, global = true, env = cenote::ADDRESS_VARIABLE, hide_env_values = true)]
+    #[arg(help_heading = HEADING)]
     address: Option<String>,
     /// How long to wait for an answer of the daemon [default: 30]
     #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(help_heading = HEADING)]
     timeout: Option<Duration>,
 }
 
@@ -76,7 +82,9 @@ const SECONDS_MAX: f64 = 86_400.0;
 /// A number of seconds, such as `30` or `0.5`.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
-        Ok(seconds) if (0.0..=SECONDS_MAX).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        Ok(seconds) if (0.0..=SECONDS_MAX).contains(&seconds) => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
         _ => Err(format!("write a number of seconds from 0 to {SECONDS_MAX}")),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cenote::{Daemon, DEFAULT_POOL, Error, Options, Pool, Unavailable};
+use cenote::{DEFAULT_POOL, Daemon, Error, Options, Pool, Unavailable};
 
 use crate::args::PoolArgs;
 use crate::failure::Failure;

@@ -53,8 +53,10 @@ impl EvictClient {
 
 fn agreed(client: &SessionInfo) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::new("ending a process needs a yes, and there is no terminal to ask on")
-            .hint("--yes does not ask"));
+        return Err(Failure::new(
+            "ending a process needs a yes, and there is no terminal to ask on",
+        )
+        .hint("--yes does not ask"));
     }
     let reads = match client.leases.len() {
         0 => "reads nothing".to_owned(),

@@ -3,7 +3,7 @@
 mod dictionary;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -60,7 +60,8 @@ impl Destination {
     /// # Errors
     /// The ending says nothing.
     pub(crate) fn at(path: &Path) -> Result<Destination, Failure> {
-        let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+        let ending =
+            path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
         let kind = match ending.as_deref() {
             Some("parquet" | "pq") => Kind::Parquet,
             Some("csv") => Kind::Csv,
@@ -115,7 +116,8 @@ pub(crate) fn export(
         .tempfile_in(folder)
         .map_err(|error| failed(&error))?;
     let file = BufWriter::with_capacity(1 << 20, temporary.as_file_mut());
-    let mut writer = Writer::begin(destination.kind, file, frame.schema()).map_err(|e| failed(&*e))?;
+    let mut writer =
+        Writer::begin(destination.kind, file, frame.schema()).map_err(|e| failed(&*e))?;
     let unified = match destination.kind {
         Kind::Arrow => Some(Unified::of(&batches).map_err(|error| failed(&error))?),
         _ => None,
@@ -153,12 +155,20 @@ enum Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn begin(kind: Kind, file: Out<'a>, schema: &std::sync::Arc<Schema>) -> Result<Writer<'a>, Fault> {
+    fn begin(
+        kind: Kind,
+        file: Out<'a>,
+        schema: &std::sync::Arc<Schema>,
+    ) -> Result<Writer<'a>, Fault> {
         Ok(match kind {
             Kind::Parquet => {
                 let properties =
                     WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-                Writer::Parquet(Box::new(ArrowWriter::try_new(file, schema.clone(), Some(properties))?))
+                Writer::Parquet(Box::new(ArrowWriter::try_new(
+                    file,
+                    schema.clone(),
+                    Some(properties),
+                )?))
             }
             Kind::Csv => {
                 let mut writer = arrow_csv::WriterBuilder::new().with_header(true).build(file);
@@ -171,19 +181,20 @@ impl<'a> Writer<'a> {
     }
 
     fn write(&mut self, batch: &RecordBatch) -> Result<(), Fault> {
-        Ok(match self {
+        match self {
             Writer::Parquet(writer) => writer.write(batch)?,
             Writer::Csv(writer) => writer.write(batch)?,
             Writer::Arrow(writer) => writer.write(batch)?,
-        })
+        }
+        Ok(())
     }
 
     fn end(self) -> Result<(), Fault> {
-        let flush = |mut out: Out<'a>| -> io::Result<()> { out.flush() };
-        Ok(match self {
-            Writer::Parquet(writer) => flush(writer.into_inner()?)?,
-            Writer::Csv(writer) => flush(writer.into_inner())?,
-            Writer::Arrow(writer) => flush(writer.into_inner()?)?,
-        })
+        let mut file = match self {
+            Writer::Parquet(writer) => writer.into_inner()?,
+            Writer::Csv(writer) => writer.into_inner(),
+            Writer::Arrow(writer) => writer.into_inner()?,
+        };
+        Ok(file.flush()?)
     }
 }

@@ -50,9 +50,9 @@ fn unavailable(why: &Unavailable, path: &std::path::Path) -> Option<String> {
         Unavailable::Silent(_) => {
             "the daemon may be busy: try again, or wait longer with --timeout SECONDS".to_owned()
         }
-        Unavailable::Stopped { pid } => format!(
-            "or end it with `kill -KILL {pid}` and serve again: its frames stay"
-        ),
+        Unavailable::Stopped { pid } => {
+            format!("or end it with `kill -KILL {pid}` and serve again: its frames stay")
+        }
         Unavailable::Start(_) => {
             format!("`cenote serve --address {path}` in a terminal shows what is wrong")
         }
@@ -63,9 +63,9 @@ fn unavailable(why: &Unavailable, path: &std::path::Path) -> Option<String> {
 
 fn open(error: &OpenError) -> Option<String> {
     let text = match error {
-        OpenError::Owned { pid, stopped: true, .. } => format!(
-            "`kill -KILL {pid}` ends it, and its frames stay for the next `cenote serve`"
-        ),
+        OpenError::Owned { pid, stopped: true, .. } => {
+            format!("`kill -KILL {pid}` ends it, and its frames stay for the next `cenote serve`")
+        }
         OpenError::Owned { pid, .. } => format!(
             "use it as it is, end it with `cenote stop` or `kill {pid}`, or serve another pool \
              with --address"

@@ -42,10 +42,12 @@ fn text(info: &PoolInfo) -> String {
     line("daemon", daemon);
     let holds = [(info.frames, "frame"), (info.chunks, "chunk"), (info.arenas, "arena")];
     let holds = holds.map(|(number, one)| count(number, one)).join(", ");
-    line("holds", format!("{holds}; {} connected", count(info.clients, "client")));
-    let beyond = info.memory_headroom.map_or(String::new(), |headroom| {
-        format!(", the memory limit {}", ByteSize(headroom))
-    });
+    line("holds", holds);
+    // This command is one itself.
+    line("clients", count(info.clients.saturating_sub(1), "other client"));
+    let beyond = info
+        .memory_headroom
+        .map_or(String::new(), |headroom| format!(", the memory limit {}", ByteSize(headroom)));
     line("system", format!("the file system has {} free{beyond}", ByteSize(info.file_system_free)));
     text.push('\n');
     let capacity = info.capacity.max(1);
@@ -59,7 +61,8 @@ fn text(info: &PoolInfo) -> String {
     sized("  open", info.open, "being written");
     sized("  ready", info.ready, "allocated ahead of demand");
     sized("  metadata", info.metadata, "");
-    let leaked = row("  leaked", info.leaked, capacity, if info.leaked > 0 { "a fault" } else { "" });
+    let leaked =
+        row("  leaked", info.leaked, capacity, if info.leaked > 0 { "a fault" } else { "" });
     text += &match info.leaked {
         0 => leaked,
         _ => style(leaked).red().bold().to_string(),
@@ -87,5 +90,6 @@ fn row(label: &str, bytes: u64, capacity: u64, why: &str) -> String {
     let (full, rest) = if bytes > 0 && whole == 0 { ("▏", 1) } else { ("", whole) };
     let bar = format!("{}{full}", "█".repeat(whole));
     let dots = "·".repeat(usize::try_from(BAR).unwrap_or(0).saturating_sub(rest));
-    format!("{label:<12}{size:>10}  {bar}{dots} {:>3} %  {why}", share(100)).trim_end().to_owned() + "\n"
+    format!("{label:<12}{size:>10}  {bar}{dots} {:>3} %  {why}", share(100)).trim_end().to_owned()
+        + "\n"
 }

@@ -41,7 +41,8 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// As [`print`].
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string(value).map_err(|error| Failure::doing("write JSON", &error))?;
+    let text =
+        serde_json::to_string(value).map_err(|error| Failure::doing("write JSON", &error))?;
     print(&(text + "\n"))
 }
 

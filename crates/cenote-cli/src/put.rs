@@ -80,8 +80,10 @@ impl Put {
     pub(crate) fn run(&self, pool: &PoolArgs) -> Result<(), Failure> {
         let began = Instant::now();
         if self.paths.iter().any(|path| path.as_os_str() == "-") {
-            return Err(Failure::usage("standard input cannot be put yet: its types are those of all values")
-                .hint("write it to a file and put that"));
+            return Err(Failure::usage(
+                "standard input cannot be put yet: its types are those of all values",
+            )
+            .hint("write it to a file and put that"));
         }
         let name = name::of_frame(self.name.as_deref(), &self.paths)?;
         check_name(&name).map_err(|refusal| Failure::of_pool(&refusal.into()))?;
@@ -118,9 +120,8 @@ impl Put {
         let (schema, source_bytes) = (source.schema(), source.bytes_total());
         let num_columns = schema.fields().len();
         let writer = pool.writer(&name, schema, if_exists).map_err(failed)?;
-        let mut writer = writer
-            .source(name::of_source(&self.paths))
-            .wait(self.wait.unwrap_or(Duration::ZERO));
+        let mut writer =
+            writer.source(name::of_source(&self.paths)).wait(self.wait.unwrap_or(Duration::ZERO));
         let batches = source.batches().map(|batch| batch.map_err(|e| Error::Source(Box::new(e))));
         writer.write_stream(batches).map_err(failed)?;
         let (num_rows, nbytes) = (writer.num_rows(), writer.nbytes());

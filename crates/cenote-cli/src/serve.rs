@@ -59,6 +59,7 @@ impl Serve {
                 std::process::id(),
             );
         };
-        cenote::serve(config, ready, &|| interrupt.asked()).map_err(|error| Failure::of_pool(&error))
+        cenote::serve(config, ready, &|| interrupt.asked())
+            .map_err(|error| Failure::of_pool(&error))
     }
 }

@@ -2,7 +2,6 @@
 
 use arrow_array::RecordBatch;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::DataType;
 use cenote::Frame;
 use cenote_region::quantity::ByteSize;
 use console::{style, truncate_str};
@@ -19,7 +18,11 @@ const CELL_WIDTH_MAX: usize = 40;
 const LEFT_OUT: &str = "…";
 
 /// As text. `width` is the terminal's: columns in the middle are left out until it fits.
-pub(crate) fn text(frame: &Frame, head: &[RecordBatch], width: Option<usize>) -> Result<String, Failure> {
+pub(crate) fn text(
+    frame: &Frame,
+    head: &[RecordBatch],
+    width: Option<usize>,
+) -> Result<String, Failure> {
     let fields = frame.schema().fields();
     let mut text = format!(
         "{} v{}: {} x {}, {}\n\n",
@@ -36,7 +39,8 @@ pub(crate) fn text(frame: &Frame, head: &[RecordBatch], width: Option<usize>) ->
     }
     text += &schema.render(width);
     if let Some(more) = fields.len().checked_sub(SCHEMA_LINES_MAX).filter(|more| *more > 0) {
-        text += &format!("{LEFT_OUT} and {} (--json lists all)\n", count(more as u64, "more column"));
+        text +=
+            &format!("{LEFT_OUT} and {} (--json lists all)\n", count(more as u64, "more column"));
     }
     let rows: usize = head.iter().map(RecordBatch::num_rows).sum();
     if rows > 0 && !fields.is_empty() {
@@ -44,41 +48,57 @@ pub(crate) fn text(frame: &Frame, head: &[RecordBatch], width: Option<usize>) ->
         text += &values(head, width)?;
         let more = frame.num_rows().saturating_sub(rows as u64);
         if more > 0 {
-            text += &format!("{LEFT_OUT} and {} (--head, --rows, -o FILE)\n", count(more, "more row"));
+            text +=
+                &format!("{LEFT_OUT} and {} (--head, --rows, -o FILE)\n", count(more, "more row"));
         }
     }
     Ok(text)
 }
 
 fn values(head: &[RecordBatch], width: Option<usize>) -> Result<String, Failure> {
-    let failed = |error: arrow_schema::ArrowError| Failure::doing("show the rows", &error);
-    let options = FormatOptions::default().with_null("null").with_display_error(true);
-    let mut columns: Vec<Vec<String>> = vec![Vec::new(); head[0].num_columns()];
-    for batch in head {
-        for (column, array) in columns.iter_mut().zip(batch.columns()) {
-            let formatter = ArrayFormatter::try_new(array.as_ref(), &options).map_err(failed)?;
-            let cells = (0..batch.num_rows()).map(|row| formatter.value(row).to_string());
-            column.extend(cells.map(|cell| truncate_str(&cell, CELL_WIDTH_MAX, "…").into_owned()));
-        }
-    }
     let schema = head[0].schema();
-    let align = |data_type: &DataType| if data_type.is_numeric() { Align::Right } else { Align::Left };
-    let all = |kept: &[Option<usize>]| {
-        let heading = |at: &Option<usize>| match at {
-            Some(at) => (schema.field(*at).name().as_str(), align(schema.field(*at).data_type())),
+    let cells = cells(head)?;
+    let table = |kept: &[Option<usize>]| {
+        let align = |at: usize| match schema.field(at).data_type() {
+            data_type if data_type.is_numeric() => Align::Right,
+            _ => Align::Left,
+        };
+        let heading = |at: &Option<usize>| match *at {
+            Some(at) => (schema.field(at).name().as_str(), align(at)),
             None => (LEFT_OUT, Align::Left),
         };
         let mut table = Table::new(kept.iter().map(heading));
-        for row in 0..columns.first().map_or(0, Vec::len) {
-            let cell = |at: &Option<usize>| at.map_or(LEFT_OUT.to_owned(), |at| columns[at][row].clone());
+        for row in &cells {
+            let cell = |at: &Option<usize>| at.map_or(LEFT_OUT.to_owned(), |at| row[at].clone());
             table.row(kept.iter().map(cell).collect());
         }
         table
     };
-    let every: Vec<_> = (0..columns.len()).map(Some).collect();
-    let table = all(&every);
-    let kept = width.map_or(every, |width| fitting(&table.widths(), width));
-    Ok(all(&kept).render(width))
+    let every: Vec<_> = (0..schema.fields().len()).map(Some).collect();
+    let whole = table(&every);
+    let Some(width) = width else { return Ok(whole.render(None)) };
+    Ok(table(&fitting(&whole.widths(), width)).render(Some(width)))
+}
+
+/// The rows as text, cell by cell.
+fn cells(head: &[RecordBatch]) -> Result<Vec<Vec<String>>, Failure> {
+    let options = FormatOptions::default().with_null("null").with_display_error(true);
+    let mut rows = Vec::new();
+    for batch in head {
+        let formatters =
+            batch.columns().iter().map(|a| ArrayFormatter::try_new(a.as_ref(), &options));
+        let formatters: Vec<_> = formatters
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::doing("show the rows", &error))?;
+        for row in 0..batch.num_rows() {
+            let cell = |formatter: &ArrayFormatter| {
+                let cell = formatter.value(row).to_string();
+                truncate_str(&cell, CELL_WIDTH_MAX, "…").into_owned()
+            };
+            rows.push(formatters.iter().map(cell).collect());
+        }
+    }
+    Ok(rows)
 }
 
 /// The columns that fit side by side: some first, some last, and `None` for those between.

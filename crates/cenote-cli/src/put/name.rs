@@ -23,11 +23,17 @@ pub(crate) fn of_frame(given: Option<&str>, paths: &[PathBuf]) -> Result<String,
     };
     // `.` and `..` have a name, too, once they are looked up.
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-    let name = if path.is_dir() { path.file_name().map(Path::new).map(Path::to_path_buf) } else { stem(&path) };
+    let name = if path.is_dir() {
+        path.file_name().map(Path::new).map(Path::to_path_buf)
+    } else {
+        stem(&path)
+    };
     match name.as_deref().and_then(Path::to_str) {
         Some(name) => Ok(name.to_owned()),
-        None => Err(Failure::usage(format!("{} has no name that a frame could have", path.display()))
-            .hint("--name NAME gives one")),
+        None => {
+            Err(Failure::usage(format!("{} has no name that a frame could have", path.display()))
+                .hint("--name NAME gives one"))
+        }
     }
 }
 
@@ -50,7 +56,8 @@ pub(crate) fn of_source(paths: &[PathBuf]) -> String {
     };
     let mut text = paths.iter().map(absolute).collect::<Vec<_>>().join(", ");
     if text.len() > SOURCE_BYTES_MAX {
-        text.truncate(text.floor_char_boundary(SOURCE_BYTES_MAX));
+        let whole = |end: &usize| text.is_char_boundary(*end);
+        text.truncate((0..=SOURCE_BYTES_MAX).rev().find(whole).unwrap_or(0));
         text.push('…');
     }
     text

@@ -35,11 +35,12 @@ impl Watch {
         let target = if show { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         let watched = (meter.clone(), interrupt.clone(), over.clone());
-        let spawned = std::thread::Builder::new().name("cenote-watch".to_owned()).spawn(move || {
-            let (meter, interrupt, over) = watched;
-            watch(&meter, &interrupt, &over, &bar);
-            bar.finish_and_clear();
-        });
+        let spawned =
+            std::thread::Builder::new().name("cenote-watch".to_owned()).spawn(move || {
+                let (meter, interrupt, over) = watched;
+                watch(&meter, &interrupt, &over, &bar);
+                bar.finish_and_clear();
+            });
         // Without it the load is silent, and a signal waits for its end.
         Watch { meter, interrupt, over, thread: spawned.ok() }
     }
@@ -79,16 +80,16 @@ fn watch(meter: &Meter, interrupt: &Interrupt, over: &AtomicBool, bar: &Progress
             }
         }
         let now = meter.read();
-        if stage.replace(now.stage) != Some(now.stage) {
-            bar.reset();
+        bar.set_message(format!("{} rows", grouped(now.rows_done)));
+        if stage.replace(now.stage) == Some(now.stage) {
+            bar.set_length(now.bytes_total);
+            bar.set_position(now.bytes_done.min(now.bytes_total));
+            bar.tick();
+        } else {
+            // Its speed is counted from here.
             bar.set_style(look(now.stage));
+            bar.reset();
         }
-        bar.set_length(now.bytes_total);
-        bar.set_position(now.bytes_done.min(now.bytes_total));
-        if now.rows_done > 0 {
-            bar.set_message(format!("{} rows", grouped(now.rows_done)));
-        }
-        bar.tick();
         std::thread::park_timeout(TICK);
     }
 }
@@ -99,7 +100,9 @@ fn look(stage: Stage) -> ProgressStyle {
         Stage::Scanning => {
             "reading {bar:30} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
         }
-        _ => "loading {bar:30} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {msg}, {eta} left",
+        _ => {
+            "loading {bar:30} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {msg}, {eta} left"
+        }
     };
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())

@@ -31,7 +31,11 @@ fn says_what_and_where_and_leaves_no_trace() {
     let long = "n".repeat(10_000);
     scratch.fails(&["put", "p.csv", "--name", &long], 1, &["10000 bytes", "255"]);
     for name in ["../etc/passwd", "a/b", "/"] {
-        scratch.fails(&["put", "p.csv", "--name", name], 1, &["path separator", &format!("{name:?}")]);
+        scratch.fails(
+            &["put", "p.csv", "--name", name],
+            1,
+            &["path separator", &format!("{name:?}")],
+        );
     }
     scratch.fails(&["put", "p.csv", "--name", ""], 1, &["at least one character"]);
     scratch.fails(&["put", "p.csv", "--name", "a\x1b[31m"], 1, &["control character"]);

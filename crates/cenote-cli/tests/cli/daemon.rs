@@ -104,7 +104,14 @@ fn rubbish_on_the_socket() {
     let before = scratch.settled();
     let socket = scratch.pool().join("socket");
     let long = [0xff_u8; 4096];
-    let pieces: [&[u8]; 6] = [b"", b"\x01", b"GET / HTTP/1.1\r\n\r\n", &long, b"\x04\0\0\0\xff\xff\xff\xff", b"\0\0\0\x10"];
+    let pieces: [&[u8]; 6] = [
+        b"",
+        b"\x01",
+        b"GET / HTTP/1.1\r\n\r\n",
+        &long,
+        b"\x04\0\0\0\xff\xff\xff\xff",
+        b"\0\0\0\x10",
+    ];
     for piece in pieces {
         let mut stream = UnixStream::connect(&socket).unwrap();
         // The daemon may hang up while we still write.
@@ -223,4 +230,34 @@ fn put_starts_the_default_pool() {
     assert_eq!(output.status.code(), Some(0), "{out} {err}");
     assert_eq!(err.matches("started a daemon for /dev/shm/cenote-0/default").count(), 1, "{err}");
     assert!(out.contains("10 rows x 4 columns") && out.contains("\"name\":\"q\""), "{out}");
+}
+
+#[test]
+fn a_lost_frame_is_listed_with_reason_and_source() {
+    let scratch = Scratch::new();
+    let mut daemon = scratch.serve(&["--capacity", "64MiB"]);
+    let source = scratch.write("p.csv", prices("AAA", 3000));
+    scratch.ok(&["put", "p.csv"]);
+    daemon.signal(Signal::KILL);
+    daemon.wait();
+    let mut arenas = 0;
+    for entry in std::fs::read_dir(scratch.pool()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap().to_string_lossy().starts_with("arena.") {
+            std::fs::remove_file(path).unwrap();
+            arenas += 1;
+        }
+    }
+    assert!(arenas > 0);
+    let daemon = scratch.serve(&["--capacity", "64MiB"]);
+    assert!(daemon.ready.contains("1 lost"), "{}", daemon.ready);
+    let lost = &scratch.json(&["info"])["lost"][0];
+    assert_eq!((&lost["name"], &lost["version"]), (&"p".into(), &1.into()));
+    let shown = scratch.ok(&["info"]);
+    for word in ["lost: 1 frame", "p v1", text(&source), lost["reason"].as_str().unwrap()] {
+        assert!(shown.contains(word), "{word}: {shown}");
+    }
+    scratch.ok(&["rm", "p"]);
+    assert_eq!(scratch.json(&["info"])["lost"], serde_json::json!([]));
+    scratch.ok(&["put", "p.csv"]);
 }

@@ -30,7 +30,9 @@ fn in_the_middle_of_a_big_put() {
     scratch.ok(&["put", "p.csv"]);
     let before = scratch.settled();
     big(&scratch);
-    for (signal, code) in [(Signal::INT, Some(130)), (Signal::TERM, Some(143)), (Signal::KILL, None)] {
+    for (signal, code) in
+        [(Signal::INT, Some(130)), (Signal::TERM, Some(143)), (Signal::KILL, None)]
+    {
         let mut put = scratch.command(&["put", "big.csv"]).spawn().unwrap();
         wait_until_open(&scratch, &mut put, 0);
         send(&put, signal);

@@ -1,6 +1,8 @@
 //! The command as users run it: real processes, a pool of each test's own, every process
 //! ended by its id.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 mod bad_input;
 mod daemon;
 mod interrupt;

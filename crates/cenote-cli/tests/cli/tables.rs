@@ -100,7 +100,8 @@ fn csv_as_it_comes() {
     let scratch = Scratch::new();
     let _daemon = scratch.serve(&["--capacity", "64MiB"]);
     scratch.write("t.csv", "1;x\n2;-\n");
-    let options = ["--no-header", "--delimiter", ";", "--null", "-", "--schema", "column_1:float32"];
+    let options =
+        ["--no-header", "--delimiter", ";", "--null", "-", "--schema", "column_1:float32"];
     scratch.ok(&[&["put", "t.csv"], &options[..]].concat());
     let rows = scratch.json(&["get", "t"]);
     assert_eq!(rows["schema"][0]["type"], "Float32");
