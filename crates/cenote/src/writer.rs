@@ -236,7 +236,8 @@ impl FrameWriter {
             }
             let Some((arena, _)) = &mut self.arena else { continue };
             let offset = arena.at.next_multiple_of(align);
-            let end = offset + length;
+            // An empty chunk, too, has an address of its own.
+            let end = offset + length.max(1);
             if end > arena.size {
                 self.full.extend(self.arena.take().map(|(arena, _)| arena));
                 continue;
