@@ -28,7 +28,6 @@ from cenote._errors import (
 )
 
 _Mapping.register(Pool)
-_Mapping.register(Partition)
 
 __all__ = [
     "ArgumentError",

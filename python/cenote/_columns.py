@@ -33,7 +33,7 @@ def describe(value: Any) -> Described | Problem:
     except TypeError:
         pass
     else:
-        return ("buffer", view if view.contiguous else view.tolist(), 0)
+        return ("buffer", view, 0) if view.contiguous else ("list", view.tolist(), 0)
     if isinstance(value, Sequence):
         return "list", [_plain(numpy, item) for item in value], 0
     return "type", f"{type(value).__name__} is no column: an array, a list or an Arrow array is"
