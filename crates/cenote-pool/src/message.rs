@@ -24,14 +24,18 @@ pub enum Request {
         protocol: u32,
         /// The client's process id, as it sees itself.
         pid: u32,
-        /// A session of an earlier daemon, or of a connection that broke.
-        resume: Option<SessionId>,
+        /// A session of an earlier daemon, or of a connection that broke, and the pool that
+        /// it was with: another pool's sessions may have the same numbers.
+        resume: Option<(SessionId, u64)>,
         /// The arenas that it knows to be its own; others were granted in an answer that
         /// never came.
         arenas: Vec<ArenaId>,
     },
     /// A lease page for a child that is about to be forked.
-    Spare,
+    Spare {
+        /// Slots that it needs.
+        slots: u64,
+    },
     /// An arena to write, with room for `bytes` in one piece.
     Arena {
         /// How many.

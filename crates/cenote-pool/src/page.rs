@@ -18,7 +18,9 @@ use std::sync::atomic::AtomicU64;
 use cenote_region::space::{allocate, allocated};
 
 use crate::id::SessionId;
-use crate::protocol::lease::{HEADER_WORDS, LeasePage, Leased, SLOTS_INITIAL, SLOTS_MAX, new_header};
+use crate::protocol::lease::{
+    HEADER_WORDS, LeasePage, Leased, SLOTS_INITIAL, SLOTS_MAX, new_header,
+};
 use crate::protocol::{Memory, Ordering};
 use crate::words::open_own;
 

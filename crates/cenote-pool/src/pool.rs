@@ -179,7 +179,7 @@ impl Pool {
     pub fn hello(
         &self,
         protocol: u32,
-        resume: Option<SessionId>,
+        resume: Option<(SessionId, u64)>,
         arenas: &[ArenaId],
         peer: Peer,
     ) -> Result<(Response, Option<OwnedFd>), Refusal> {
@@ -188,7 +188,8 @@ impl Pool {
         }
         let mut core = self.lock();
         let core = &mut *core;
-        if let Some(id) = resume
+        if let Some((id, pool)) = resume
+            && pool == self.pool_id
             && let Some(session) = core.sessions.get_mut(&id)
         {
             session.reconnect(peer);
@@ -232,11 +233,20 @@ impl Pool {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn spare(&self, parent: SessionId) -> Result<(Response, Option<OwnedFd>), Refusal> {
+    pub fn spare(
+        &self,
+        parent: SessionId,
+        slots: u64,
+    ) -> Result<(Response, Option<OwnedFd>), Refusal> {
         let mut core = self.lock();
         let parents = core.sessions.get(&parent).ok_or(Refusal::NoSession { session: parent })?;
         let peer = Peer { command: format!("child of {}", parents.command), ..Peer::default() };
-        self.admit(&mut core, peer, Some(parent))
+        let (response, alive) = self.admit(&mut core, peer, Some(parent))?;
+        let Response::Welcome { session, .. } = response else { return Ok((response, alive)) };
+        let spare = core.sessions.get(&session).ok_or(Refusal::NoSession { session })?;
+        // A scan reads as many slots as the pool has allocated: the child's are among them.
+        let slots = spare.grow(slots).map_err(|error| system("grow a lease page", &error))?;
+        Ok((self.welcome(session, slots, 0), alive))
     }
 
     /// Answers any request but the two that hand out descriptors.
@@ -247,7 +257,7 @@ impl Pool {
     fn try_handle(&self, session: SessionId, request: Request) -> Result<Response, Refusal> {
         let unsound = |what: &str| Err(Refusal::Unsound { what: what.to_owned() });
         match request {
-            Request::Hello { .. } | Request::Spare => unsound("introduced twice"),
+            Request::Hello { .. } | Request::Spare { .. } => unsound("introduced twice"),
             Request::Arena { bytes, wait_ms } => self.arena(session, bytes, wait_ms),
             Request::Grow { arena, to, wait_ms } => self.grow(session, arena, to, wait_ms),
             Request::Return { arena } => self.give_back(session, arena),

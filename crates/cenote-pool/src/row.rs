@@ -9,7 +9,7 @@ use crate::id::EntryId;
 pub struct Row {
     /// The name.
     pub name: String,
-    /// Counts this name's versions, from 1; goes on after a drop while the pool remembers.
+    /// Counts this name's versions, from 1; begins again after a drop.
     pub version: u64,
     /// The manifest's board entry.
     pub manifest: EntryId,

@@ -71,9 +71,9 @@ impl RunDir {
     pub fn from_address(address: Option<&str>) -> RunDir {
         let variable = std::env::var(ADDRESS_VARIABLE).ok().filter(|a| !a.is_empty());
         let address = address.map(str::to_owned).or(variable);
-        match address.as_deref().unwrap_or(DEFAULT_POOL) {
+        let address = address.as_deref().unwrap_or(DEFAULT_POOL);
+        match address.strip_prefix("cenote://").unwrap_or(address) {
             path if path.contains('/') => {
-                let path = path.strip_prefix("cenote://").unwrap_or(path);
                 RunDir { path: std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path)) }
             }
             name => RunDir { path: user_directory().join(name) },

@@ -173,7 +173,7 @@ impl Connection {
             (Some(_), _) if epoch != self.pool.epoch() => {
                 Err(Refusal::Epoch { epoch: self.pool.epoch() })
             }
-            (Some(session), Request::Spare) => self.pool.spare(session),
+            (Some(session), Request::Spare { slots }) => self.pool.spare(session, slots),
             (Some(session), request) => Ok((self.pool.handle(session, request), None)),
         };
         outcome.unwrap_or_else(|refusal| (Response::Refused(refusal), None))

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use cenote_region::lock::{is_locked_by_other, try_lock_exclusive};
-use cenote_region::process::{PidFd, ProcessId, command_line, start_time};
+use cenote_region::process::{PidFd, ProcessId, command_line, start_time, state};
 
 use crate::id::{ArenaId, SessionId};
 use crate::page::PageFile;
@@ -253,13 +253,21 @@ impl Known {
 
 /// Whether the holder of a page is a process that can be seen from here.
 fn is_process(holder: Holder) -> bool {
-    let start = start_time(ProcessId(holder.pid)).map(|start| start.0);
+    let start = started(holder.pid);
     start.is_some_and(|start| start & u64::from(u32::MAX) == u64::from(holder.start))
 }
 
 /// Whether `pid` still is the process that started at `start`.
 fn same_process(pid: u32, start: u64) -> bool {
-    pid != 0 && start_time(ProcessId(pid)).is_some_and(|s| s.0 == start)
+    pid != 0 && started(pid) == Some(start)
+}
+
+/// When the process began, if it still runs: a child that its parent has not waited for has
+/// a number and no memory.
+fn started(pid: u32) -> Option<u64> {
+    let pid = ProcessId(pid);
+    let start = start_time(pid)?;
+    (!matches!(state(pid), None | Some('Z' | 'X'))).then_some(start.0)
 }
 
 /// The process at the other end of a connection.

@@ -266,7 +266,9 @@ impl Space {
     /// # Errors
     /// [`PlanError`].
     pub fn plan(&mut self, session: SessionId, bytes: u64) -> Result<Plan, PlanError> {
-        let bytes = bytes.max(CHUNK_ALIGN).next_multiple_of(PAGE);
+        let short = |space: &Space| PlanError::Short(space.shortage());
+        let bytes = bytes.max(CHUNK_ALIGN).checked_next_multiple_of(PAGE);
+        let bytes = bytes.filter(|b| *b <= self.capacity).ok_or_else(|| short(self))?;
         // The smallest that is large enough, else the largest. A large one is kept for who
         // needs it: a client holds what it is granted for as long as it writes.
         let modest = bytes.saturating_mul(4).max(16 << 20);
@@ -285,15 +287,14 @@ impl Space {
             }
             return Err(error);
         }
-        let size = {
-            let arena = &self.arenas[&id];
-            let size = arena.owner.size.max(to);
-            if size > arena.owner.size {
-                arena.file.set_len(size)?;
-            }
-            size
-        };
         let Some(arena) = self.arenas.get_mut(&id) else { return Err(PlanError::Arenas) };
+        let size = arena.owner.size.max(to);
+        if size > arena.owner.size
+            && let Err(error) = arena.file.set_len(size)
+        {
+            arena.pending -= to - granted;
+            return Err(error.into());
+        }
         arena.book.open();
         arena.owner = ArenaOwner {
             incarnation: Incarnation(arena.owner.incarnation.0 + 1),
@@ -315,7 +316,8 @@ impl Space {
     pub fn plan_more(&mut self, id: ArenaId, to: u64) -> Result<Plan, PlanError> {
         let Some(arena) = self.arenas.get(&id) else { return Err(PlanError::Arenas) };
         let (from, file) = (arena.owner.granted, arena.file.clone());
-        let to = to.next_multiple_of(PAGE).min(arena.owner.size);
+        let to = to.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX).min(arena.owner.size);
+        let to = to.max(from);
         self.reserve(id, from, to)?;
         Ok(Plan { arena: id, file, from, to })
     }
@@ -385,8 +387,12 @@ impl Space {
             .create_new(true)
             .mode(0o600)
             .open(self.dir.arena(id))?;
-        file.set_len(size)?;
+        // Whatever comes, the number is used up: another file must not be taken for this one.
         self.next += 1;
+        if let Err(error) = file.set_len(size) {
+            std::fs::remove_file(self.dir.arena(id))?;
+            return Err(error.into());
+        }
         let owner =
             ArenaOwner { incarnation: Incarnation(0), session: SessionId::NONE, size, granted: 0 };
         self.arenas.insert(id, Arena::new(file, owner));

@@ -32,12 +32,14 @@ use model::{Cells, ModelWorld, RUBBISH, SHAPE, place, put};
 struct Words {
     words: Arc<BTreeMap<u64, AtomicU64>>,
     fences: bool,
+    /// A word that reads as 0.
+    frozen: Option<u64>,
 }
 
 impl Words {
     fn new(at: impl IntoIterator<Item = u64>) -> Words {
         let words = at.into_iter().map(|at| (at, AtomicU64::new(0))).collect();
-        Words { words: Arc::new(words), fences: true }
+        Words { words: Arc::new(words), fences: true, frozen: None }
     }
 
     fn without_fences(mut self) -> Words {
@@ -51,6 +53,9 @@ impl Memory for Words {
         1 << 20
     }
     fn load(&self, at: u64, order: Ordering) -> u64 {
+        if self.frozen == Some(at) {
+            return 0;
+        }
         self.words.get(&at).map_or(0, |w| w.load(order))
     }
     fn store(&self, at: u64, value: u64, order: Ordering) {
@@ -355,4 +360,68 @@ impl Cells for Shared {
     fn write(&self, offset: u64, value: u64) {
         self.0.write(offset, value);
     }
+}
+
+/// A reader looks a name up while the pool publishes another table of names, withdraws the
+/// old manifest, and gives its entry to another name's manifest at once.
+///
+/// The head in the old table never moves again, so a second look at it alone proves nothing:
+/// readers opened the other name's table.
+fn look_up_against_a_new_table(look_at_the_table: bool) {
+    bounded(move || {
+        let board = Board::create(Words::new(board_words(2, 3)), model::identity());
+        let manifest = |record, entry, generation, offset| {
+            let kind = ChunkKind::Manifest;
+            let tenant = Tenant { entry: EntryId(entry), generation: Generation(generation), kind };
+            let (place, checksum) = (place(offset), CONTENT + offset);
+            board.write_location(
+                RecordId(record),
+                &Location { tenant, place, checksum, verified: true },
+            );
+            board.publish(EntryId(entry), Generation(generation), RecordId(record));
+        };
+        manifest(0, 0, 1, 0);
+        let slot = hash_name("x") & 127;
+        let words = || Words::new((64 + slot * 4..64 + slot * 4 + 4).chain(576..578));
+        let mut old = HeadTable::create(words(), 0, 128, 320);
+        old.insert("x", Some(EntryId(0))).expect("room");
+        let page = LeasePage::new(page(1));
+        page.set_in_use(1);
+        let reader = {
+            let (board, page, old) = (board.clone(), page.clone(), old.clone());
+            loom::thread::spawn(move || {
+                // Without the second look at the board: what the old code did.
+                let view = if look_at_the_table { board.clone() } else { frozen_table(&board) };
+                if let Ok(found) = lease::acquire_head(&view, &old, &page, "x", hash_name("x"), 0) {
+                    assert!(found.location.place.offset < 128, "another name's manifest");
+                    page.clear(0);
+                }
+            })
+        };
+        manifest(1, 1, 1, 64);
+        let mut new = HeadTable::create(words(), 1, 128, 320);
+        new.insert("x", Some(EntryId(1))).expect("room");
+        board.set_heads(1);
+        board.withdraw(EntryId(0), Generation(2));
+        manifest(2, 0, 2, 128);
+        reader.join().unwrap();
+    });
+}
+
+/// The board, but for the number of its table, which stays what it was.
+fn frozen_table(board: &Board<Words>) -> Board<Words> {
+    let mut memory = board.memory().clone();
+    memory.frozen = Some(17);
+    Board::create(memory, model::identity())
+}
+
+#[test]
+fn a_new_table_is_not_missed() {
+    look_up_against_a_new_table(true);
+}
+
+#[test]
+#[should_panic(expected = "another name's manifest")]
+fn a_reader_that_trusts_the_old_table_opens_another_name() {
+    look_up_against_a_new_table(false);
 }

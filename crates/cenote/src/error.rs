@@ -150,6 +150,8 @@ pub(crate) enum Contradiction {
     Layout(#[from] LayoutError),
     #[error("{0}")]
     Schema(#[from] SchemaError),
+    #[error("it names board entry {entry} of {entries}")]
+    Entry { entry: u32, entries: u64 },
 }
 
 fn list(names: &[String]) -> String {

@@ -14,7 +14,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::Duration;
 
-use cenote_pool::id::SessionId;
 use cenote_pool::message::{Request, Response};
 use cenote_pool::protocol::lease::{HEADER_WORDS, LeasePage, SLOTS_MAX};
 use cenote_pool::words::{Shared, open_own};
@@ -65,9 +64,10 @@ extern "C" fn prepare() {
     // A session that was itself inherited asks through one that was not.
     let asking = all.iter().find(|s| !s.is_forked() && !s.is_embedded()).cloned();
     let each = all.into_iter().map(|session| {
-        let needs = session.leases.page.in_use() > 0 && session.leases.hold();
+        let in_use = session.leases.page.in_use();
+        let needs = in_use > 0 && session.leases.hold();
         let asker = if session.is_forked() { asking.clone() } else { Some(session.clone()) };
-        let spare = asker.filter(|a| needs && !a.is_embedded()).and_then(|a| Spare::make(&a));
+        let spare = asker.filter(|a| needs && !a.is_embedded()).and_then(|a| Spare::make(&a, in_use));
         if let Some(spare) = &spare {
             session.leases.page.copy_to(&spare.page);
             cenote_pool::step::reach("fork: leases copied");
@@ -106,27 +106,16 @@ extern "C" fn child() {
 }
 
 impl Spare {
-    fn make(session: &Arc<Session>) -> Option<Spare> {
-        let (response, alive) = session.try_spare(SPARE_WITHIN)?;
-        let Response::Welcome { session: id, .. } = response else { return None };
-        let needed = session.leases.page.in_use();
-        Spare::open(session, id, needed, alive?)
-    }
-
-    fn open(session: &Session, id: SessionId, slots: u64, alive: OwnedFd) -> Option<Spare> {
-        let file = open_own(&session.dir.lease(id), false).ok()?;
-        if slots > cenote_pool::protocol::lease::SLOTS_INITIAL {
-            // The page is a file of this user's; the pool allocated its first slots.
-            let end = (HEADER_WORDS + slots) * 8;
-            cenote_region::space::allocate(&file, 0, end.next_multiple_of(4096)).ok()?;
+    /// A page with room for so many slots.
+    fn make(session: &Session, slots: u64) -> Option<Spare> {
+        let request = Request::Spare { slots };
+        let (response, alive) = session.try_call_within(&request, SPARE_WITHIN)?;
+        let Response::Welcome { session: id, slots: allocated, .. } = response else { return None };
+        if allocated < slots {
+            return None;
         }
+        let (file, alive) = (open_own(&session.dir.lease(id), false).ok()?, alive?);
         let page = Shared::read_write(&file, HEADER_WORDS + SLOTS_MAX).ok()?;
         Some(Spare { page: LeasePage::new(page), file, alive })
-    }
-}
-
-impl Session {
-    fn try_spare(&self, within: Duration) -> Option<(Response, Option<OwnedFd>)> {
-        self.try_call_within(&Request::Spare, within)
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -24,6 +25,9 @@ use crate::version::Version;
 
 /// How often a client asks the pool about a name that keeps moving.
 const TRIES_MAX: usize = 1000;
+
+/// How long to wait for the pool to hear what was found out about a chunk.
+const TELL_WITHIN: Duration = Duration::from_millis(20);
 
 /// Which part of a frame is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,6 +81,7 @@ pub struct Frame {
 pub struct FrameRef {
     /// The pool's directory.
     pub dir: PathBuf,
+    pool: u64,
     name: String,
     manifest: EntryId,
     generation: Generation,
@@ -192,6 +197,10 @@ impl Frame {
         session: &Arc<Session>,
         reference: &FrameRef,
     ) -> Result<Frame, Error> {
+        if reference.pool != session.pool {
+            // Made anew: the same numbers name other things.
+            return Err(cenote_pool::message::Refusal::VersionGone.into());
+        }
         let mut slots = Vec::with_capacity(1);
         session.slots(1, &mut slots)?;
         let page = &session.leases.page;
@@ -215,7 +224,8 @@ impl Frame {
             frame = frame.project(columns)?;
         }
         let (start, end) = reference.rows;
-        frame.rows = start.min(frame.rows.end)..end.min(frame.rows.end);
+        let start = start.min(frame.rows.end);
+        frame.rows = start..end.clamp(start, frame.rows.end);
         Ok(frame)
     }
 
@@ -360,8 +370,9 @@ impl Frame {
                 }
             };
             let owner = ChunkOwner::new(&self.hold.set, position, mapping);
-            if !location.verified {
+            if !location.verified && !self.hold.set.is_verified(position) {
                 self.verify(at.chunk, &owner)?;
+                self.hold.set.set_verified(position);
             }
             let array = memory::array(layout, owner)
                 .ok_or_else(|| self.damaged(&"a chunk is not where the board says"))?;
@@ -379,12 +390,13 @@ impl Frame {
     fn verify(&self, chunk: u32, owner: &ChunkOwner) -> Result<(), Error> {
         let chunk = self.version.manifest.chunks[chunk as usize];
         let entry = chunk.entry;
+        // Telling the pool is a kindness to others: a reader waits for no daemon.
+        let tell = |request| drop(self.session.try_call_within(&request, TELL_WITHIN));
         if memory::verify(owner, chunk.checksum) {
-            // That it was told is a kindness to others, not needed here.
-            let _ = self.session.call(&Request::Verified { entry });
+            tell(Request::Verified { entry });
             return Ok(());
         }
-        let _ = self.session.call(&Request::Corrupt { entry });
+        tell(Request::Corrupt { entry });
         Err(self.damaged(&"its bytes do not match their checksum"))
     }
 
@@ -428,6 +440,7 @@ impl Frame {
     pub fn reference(&self) -> FrameRef {
         FrameRef {
             dir: self.session.dir.path().to_owned(),
+            pool: self.session.pool,
             name: self.name.to_string(),
             manifest: self.manifest.0,
             generation: self.manifest.1,
@@ -491,6 +504,7 @@ fn pin(
         && let Some(location) = now.record.and_then(|record| session.board.location(record))
         && location.tenant.entry == entry
         && location.tenant.generation == generation
+        && location.tenant.kind == cenote_pool::protocol::word::ChunkKind::Manifest
     {
         return Ok(location);
     }
@@ -652,5 +666,6 @@ fn read_version(session: &Session, name: &str, location: &Location) -> Result<Ve
     if cenote_region::copy::checksum(bytes) != location.checksum {
         return Err(damaged("its manifest does not match its checksum".to_owned()));
     }
-    Version::decode(bytes).map_err(|error: Contradiction| damaged(error.to_string()))
+    let (entries, _, _) = session.board.lengths();
+    Version::decode(bytes, entries).map_err(|error: Contradiction| damaged(error.to_string()))
 }

@@ -81,11 +81,12 @@ impl Leases {
     pub(crate) fn take(
         &self,
         count: usize,
-        grow: impl FnOnce(u64) -> Result<u64, Error>,
+        grow: impl Fn(u64) -> Result<u64, Error>,
         into: &mut Vec<u32>,
     ) -> Result<(), Error> {
         let mut slots = self.lock();
-        if let Some(missing) = slots.missing(count) {
+        // Another thread may take what was grown for this one.
+        while let Some(missing) = slots.missing(count) {
             let wanted = u64::from(slots.allocated) + missing as u64;
             if wanted > SLOTS_MAX {
                 return Err(Error::Leases { used: u64::from(slots.used) });
@@ -94,9 +95,6 @@ impl Leases {
             let allocated = clamp(grow(wanted)?);
             slots = self.lock();
             slots.allocated = slots.allocated.max(allocated);
-            if slots.missing(count).is_some() {
-                return Err(Error::Leases { used: u64::from(slots.used) });
-            }
         }
         let from_free = count.min(slots.free.len());
         let at = slots.free.len() - from_free;
@@ -115,6 +113,7 @@ impl Leases {
         for &slot in slots {
             self.page.clear(slot);
         }
+        cenote_pool::step::reach("lease: given up");
         if !self.is_inherited() {
             self.lock().free.extend(slots);
         }
@@ -164,6 +163,8 @@ pub(crate) struct LeaseSet {
     /// Where each chunk stands, in the order in which they were asked for.
     pub(crate) locations: Box<[Location]>,
     users: Box<[AtomicU32]>,
+    /// Chunks whose bytes this process has looked at, where the pool had not.
+    verified: Box<[AtomicBool]>,
 }
 
 impl LeaseSet {
@@ -176,7 +177,28 @@ impl LeaseSet {
     ) -> LeaseSet {
         debug_assert_eq!(slots.len(), if whole { 1 } else { locations.len() + 1 });
         let users = slots.iter().map(|_| AtomicU32::new(1)).collect();
-        LeaseSet { leases, slots: slots.into(), whole, locations: locations.into(), users }
+        let unknown = locations.iter().any(|location| !location.verified);
+        let verified = if unknown { locations.len() } else { 0 };
+        LeaseSet {
+            leases,
+            slots: slots.into(),
+            whole,
+            locations: locations.into(),
+            users,
+            verified: (0..verified).map(|_| AtomicBool::new(false)).collect(),
+        }
+    }
+
+    /// Whether this process has looked at a chunk's bytes.
+    pub(crate) fn is_verified(&self, chunk: usize) -> bool {
+        self.verified.get(chunk).is_some_and(|v| v.load(Ordering::Relaxed))
+    }
+
+    /// Notes that it has, and found them right.
+    pub(crate) fn set_verified(&self, chunk: usize) {
+        if let Some(verified) = self.verified.get(chunk) {
+            verified.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Whether the leases hold in this process.

@@ -66,7 +66,7 @@ impl Link {
     /// Introduces the client.
     pub(crate) fn hello(
         &mut self,
-        resume: Option<SessionId>,
+        resume: Option<(SessionId, u64)>,
         arenas: &[ArenaId],
         within: Duration,
     ) -> Result<Welcome, Error> {
@@ -112,7 +112,7 @@ impl Link {
         let outcome = match self {
             Link::Embedded(pool) => {
                 return Ok(Some(match request {
-                    Request::Spare => pool.spare(session)?,
+                    Request::Spare { slots } => pool.spare(session, *slots)?,
                     other => (refused(pool.handle(session, other.clone()))?, None),
                 }));
             }

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use cenote_pool::id::{ArenaId, Place};
 use cenote_pool::rundir::RunDir;
@@ -17,6 +18,8 @@ use cenote_region::mapping::Mapping;
 
 /// Unused mappings for reading that are kept.
 const READ_KEPT_MAX: usize = 32;
+/// How long a reader waits for the list of mappings.
+const LOCK_WITHIN: Duration = Duration::from_millis(100);
 /// Mappings for writing that are kept.
 const WRITE_KEPT_MAX: usize = 4;
 
@@ -59,14 +62,13 @@ impl Maps {
 
     /// The arena of a place that is leased.
     pub(crate) fn read(&self, place: &Place) -> io::Result<Arc<Mapping>> {
-        let mut maps = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(map) = maps.get(&place.arena)
+        // In a child the list may have been in another thread's hands at the fork, for ever:
+        // then it does without.
+        let mut maps = lock_soon(&self.read);
+        if let Some(map) = maps.as_ref().and_then(|maps| maps.get(&place.arena))
             && map.len() >= place.end()
         {
             return Ok(map.clone());
-        }
-        if maps.len() >= READ_KEPT_MAX {
-            maps.retain(|_, map| Arc::strong_count(map) > 1);
         }
         let file = File::open(self.dir.arena(place.arena))?;
         let length = file.metadata()?.len();
@@ -77,7 +79,12 @@ impl Maps {
         let mapping = Mapping::read_only(&file, length)?;
         mapping.advise_huge();
         let map = Arc::new(mapping);
-        maps.insert(place.arena, map.clone());
+        if let Some(maps) = &mut maps {
+            if maps.len() >= READ_KEPT_MAX {
+                maps.retain(|_, map| Arc::strong_count(map) > 1);
+            }
+            maps.insert(place.arena, map.clone());
+        }
         Ok(map)
     }
 
@@ -109,5 +116,18 @@ impl Maps {
         maps.retain(|id, map| Arc::strong_count(map) > 1 || !gone(*id));
         let mut maps = self.write.lock().unwrap_or_else(PoisonError::into_inner);
         maps.retain(|(id, map)| Arc::strong_count(map) > 1 || !gone(*id));
+    }
+}
+
+/// The lock, if it can be had before long.
+fn lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    let deadline = Instant::now() + LOCK_WITHIN;
+    loop {
+        match mutex.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(guard)) => return Some(guard.into_inner()),
+            Err(TryLockError::WouldBlock) if Instant::now() > deadline => return None,
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
     }
 }

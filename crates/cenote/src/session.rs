@@ -48,7 +48,7 @@ pub(crate) struct WriteArena {
 pub(crate) struct Session {
     pub(crate) dir: RunDir,
     pub(crate) id: SessionId,
-    pool: u64,
+    pub(crate) pool: u64,
     pub(crate) board: Board<Arc<Shared>>,
     heads: RwLock<Arc<HeadTable<Shared>>>,
     pub(crate) leases: Arc<Leases>,
@@ -136,6 +136,13 @@ impl Session {
         let deadline = Instant::now() + patience;
         loop {
             if let Some(answer) = link.try_call(self.id, request, patience + wait)? {
+                if let Response::Arena { arena, .. } = &answer.0 {
+                    // Before another thread can reconnect and not name it.
+                    let mut owned = lock(&self.owned);
+                    if !owned.contains(arena) {
+                        owned.push(*arena);
+                    }
+                }
                 return Ok(answer);
             }
             self.reconnect(&mut link, deadline, patience)?;
@@ -175,7 +182,7 @@ impl Session {
     fn reconnect(&self, link: &mut Link, deadline: Instant, within: Duration) -> Result<(), Error> {
         let arenas = lock(&self.owned).clone();
         loop {
-            match link.hello(Some(self.id), &arenas, within) {
+            match link.hello(Some((self.id, self.pool)), &arenas, within) {
                 Ok(welcome) if welcome.session == self.id && welcome.pool == self.pool => {
                     return Ok(());
                 }
@@ -290,7 +297,6 @@ impl Session {
             return Err(unexpected(&response));
         };
         cenote_pool::step::reach("client: arena granted");
-        lock(&self.owned).push(arena);
         let map = match self.maps.write(arena, size) {
             Ok(map) => map,
             Err(error) => {
@@ -301,7 +307,7 @@ impl Session {
         Ok(WriteArena { id: arena, incarnation, size, granted, at: 0, map })
     }
 
-    /// Asks for more of an arena; true if `to` bytes are granted now.
+    /// Asks for more of an arena, ample if that can be had at once, so that `..to` is granted.
     pub(crate) fn grow(
         &self,
         arena: &mut WriteArena,
@@ -309,23 +315,16 @@ impl Session {
         wait: Duration,
     ) -> Result<(), Error> {
         let ample = (arena.granted * 2).min(arena.granted + (64 << 20)).min(arena.size);
-        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        for to in [to.max(ample), to] {
-            let request = Request::Grow { arena: arena.id, to, wait_ms };
-            match self.call_waiting(&request, wait) {
-                Ok((Response::Arena { granted, .. }, _)) => {
-                    arena.granted = granted;
-                    return Ok(());
-                }
-                Ok((other, _)) => return Err(unexpected(&other)),
-                // What would be ample does not fit; what is needed may.
-                Err(Error::Refused(Refusal::Exhausted { .. })) if to == ample && wait.is_zero() => {
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let request = Request::Grow { arena: arena.id, to, wait_ms };
-        match self.call_waiting(&request, wait)?.0 {
+        let ask = |to: u64, wait: Duration| {
+            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            self.call_waiting(&Request::Grow { arena: arena.id, to, wait_ms }, wait)
+        };
+        let answer = match ask(to.max(ample), Duration::ZERO) {
+            // What would be ample does not fit; what is needed may, now or later.
+            Err(Error::Refused(Refusal::Exhausted { .. })) => ask(to, wait)?,
+            answer => answer?,
+        };
+        match answer.0 {
             Response::Arena { granted, .. } => {
                 arena.granted = granted;
                 Ok(())

@@ -21,8 +21,13 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Version, Contradiction> {
+    /// Decodes a manifest; `entries` are as many as the board has.
+    pub(crate) fn decode(bytes: &[u8], entries: u64) -> Result<Version, Contradiction> {
         let manifest = Manifest::decode(bytes)?;
+        // Beyond them the board's file has no pages.
+        if let Some(chunk) = manifest.chunks.iter().find(|c| u64::from(c.entry.0) >= entries) {
+            return Err(Contradiction::Entry { entry: chunk.entry.0, entries });
+        }
         let schema = decode_schema(&manifest.draft.schema)?;
         let mut starts = vec![0];
         let mut at = 0u64;

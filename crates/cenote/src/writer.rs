@@ -47,6 +47,8 @@ pub struct FrameWriter {
     wait: Duration,
     threads: Option<usize>,
     ended: bool,
+    /// A write failed: there is nothing to commit.
+    failed: bool,
 }
 
 impl FrameWriter {
@@ -73,6 +75,7 @@ impl FrameWriter {
             wait: Duration::ZERO,
             threads: None,
             ended: false,
+            failed: false,
         })
     }
 
@@ -129,6 +132,13 @@ impl FrameWriter {
     /// As [`Self::write`].
     pub fn write_all(&mut self, batches: &[RecordBatch]) -> Result<(), Error> {
         self.go_on()?;
+        let outcome = self.write_planned(batches);
+        // A part of it may be in the draft: this version cannot be committed any more.
+        self.failed |= outcome.is_err();
+        outcome
+    }
+
+    fn write_planned(&mut self, batches: &[RecordBatch]) -> Result<(), Error> {
         let mut planned = Vec::with_capacity(batches.len());
         for batch in batches {
             planned.push((batch.num_rows() as u64, self.plan(batch)?));
@@ -308,7 +318,7 @@ impl FrameWriter {
     }
 
     fn go_on(&self) -> Result<(), Error> {
-        if self.ended || self.session.is_forked() {
+        if self.ended || self.failed || self.session.is_forked() {
             return Err(Error::Ended(self.name.clone()));
         }
         Ok(())

@@ -118,6 +118,9 @@ impl Pool {
         let outcome = core.ledger.rename(&mut core.estate, from, to);
         outcome.map_err(|error| refusal(self, core, error, "rename the frame"))?;
         core.lost.remove(to);
+        if let Some(condemned) = core.lost.remove(from) {
+            core.lost.insert(to.to_owned(), condemned);
+        }
         finish(core, session, sequence);
         Ok(Response::Done)
     }
@@ -129,7 +132,8 @@ impl Pool {
         manifest: EntryId,
         generation: Generation,
     ) -> Result<Response, Refusal> {
-        let core = self.lock();
+        let mut core = self.lock();
+        core.ledger.refresh(manifest, generation);
         let version = core.ledger.version(manifest, generation).ok_or(Refusal::VersionGone)?;
         let (place, checksum) = (version.location.place, version.location.checksum);
         Ok(Response::Manifest { entry: manifest, generation, place, checksum })

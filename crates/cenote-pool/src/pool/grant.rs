@@ -17,18 +17,18 @@ impl Pool {
         bytes: u64,
         wait_ms: u64,
     ) -> Result<Response, Refusal> {
-        let plan =
-            self.plan(session, bytes, wait_ms, |core| core.estate.space.plan(session, bytes))?;
-        let id = plan.arena;
-        {
-            let mut core = self.lock();
+        let plan = self.plan(session, bytes, wait_ms, |core| {
+            let plan = core.estate.space.plan(session, bytes)?;
             if let Some(session) = core.sessions.get_mut(&session) {
-                session.arenas.push(id);
+                session.arenas.push(plan.arena);
             }
-        }
+            Ok(plan)
+        })?;
+        let id = plan.arena;
         let response = self.fill(&plan);
         if response.is_err() {
-            self.give_back(session, id)?;
+            // If the session has ended meanwhile, so has its hold on the arena.
+            let _ = self.give_back(session, id);
         }
         response
     }
@@ -88,11 +88,12 @@ impl Pool {
     ) -> Result<Plan, Refusal> {
         let deadline = Instant::now() + Duration::from_millis(wait_ms).min(WAIT_MAX);
         let mut core = self.lock();
-        if !core.sessions.contains_key(&session) {
-            return Err(Refusal::NoSession { session });
-        }
         let mut collected = false;
         loop {
+            // It may end while it waits; then nobody would close what it was given.
+            if !core.sessions.contains_key(&session) {
+                return Err(Refusal::NoSession { session });
+            }
             match plan(&mut core) {
                 Ok(plan) => return Ok(plan),
                 Err(PlanError::Io(error)) => return Err(system("make an arena", &error)),

@@ -315,6 +315,7 @@ impl Core {
     /// A chunk's bytes are not what was written: its frames are lost.
     fn condemn(&mut self, entry: crate::id::EntryId) {
         self.corrupt.insert(entry, ());
+        self.ledger.set_verified(entry, false);
         let names: Vec<_> = self
             .ledger
             .names()

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 
 use super::board::{Board, Location};
 use super::heads::{Found, HeadSlot, HeadTable};
-use super::word::{Entry, Head, Lease, LeaseKind};
+use super::word::{ChunkKind, Entry, Head, Lease, LeaseKind};
 use super::{Memory, Ordering};
 use crate::id::{EntryId, Generation, SessionId};
 
@@ -238,10 +238,13 @@ fn acquire_slots<B: Memory, P: Memory>(
     for &(entry, slot) in wanted {
         let Entry { generation, record } = board.entry(entry);
         record.ok_or(LeaseError::Gone(entry))?;
+        page.memory.step("lease: entry read");
         page.set(slot, Lease { entry, generation, kind: LeaseKind::Place });
     }
+    page.memory.step("lease: stored");
     // SYNC lease: pairs with the fence before the pool's scan.
     page.memory.fence();
+    page.memory.step("lease: fence passed");
     for (i, &(entry, slot)) in wanted.iter().enumerate() {
         let mut tries = 0;
         let (generation, record) = loop {
@@ -326,10 +329,12 @@ pub fn acquire_head<B: Memory, H: Memory, P: Memory>(
             leased = Some(location);
         });
         // The entry may have been given to another chunk between the two loads. If the head
-        // still names it, it is this name's manifest: it cannot be given away before the head
-        // has moved.
+        // still names it, in a table that is still the current one (no head of an old table
+        // moves any more), it is this name's manifest: it cannot be given away before the
+        // head has moved.
         if let (Ok(()), Some(location)) = (outcome, leased) {
-            if heads.head_word(head_slot) == word {
+            let same = heads.head_word(head_slot) == word && board.heads() == heads.number();
+            if same && location.tenant.kind == ChunkKind::Manifest {
                 let generation = location.tenant.generation;
                 return Ok(HeadLease { slot: head_slot, word, manifest, generation, location });
             }

@@ -571,6 +571,22 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
         self.ticket
     }
 
+    /// Somebody has put this version into a lease page just now: a scan that was begun before
+    /// does not count.
+    pub fn refresh(&mut self, manifest: EntryId, generation: Generation) {
+        let now = self.ticket;
+        for (ticket, version) in &mut self.retired_versions {
+            if version.manifest == manifest && version.generation == generation {
+                *ticket = now;
+            }
+        }
+        for retired in &mut self.retired_places {
+            if retired.entry == manifest && retired.generation == generation {
+                retired.ticket = now;
+            }
+        }
+    }
+
     /// Whether anything waits to be freed.
     pub fn has_retired(&self) -> bool {
         !self.retired_places.is_empty() || !self.retired_versions.is_empty()

@@ -46,6 +46,9 @@ pub trait Memory {
     /// Orders every earlier load and store of this thread before every later one, as seen
     /// by all (`SeqCst` fence). Costs about 10 ns.
     fn fence(&self);
+    /// A named place in a client's sequence, where a test may end it ([`crate::step`]).
+    #[inline(always)]
+    fn step(&self, _name: &'static str) {}
 }
 
 impl<M: Memory + ?Sized> Memory for &M {
@@ -65,6 +68,10 @@ impl<M: Memory + ?Sized> Memory for &M {
     fn fence(&self) {
         (**self).fence();
     }
+    #[inline(always)]
+    fn step(&self, name: &'static str) {
+        (**self).step(name);
+    }
 }
 
 impl<M: Memory + ?Sized> Memory for std::sync::Arc<M> {
@@ -83,5 +90,9 @@ impl<M: Memory + ?Sized> Memory for std::sync::Arc<M> {
     #[inline(always)]
     fn fence(&self) {
         (**self).fence();
+    }
+    #[inline(always)]
+    fn step(&self, name: &'static str) {
+        (**self).step(name);
     }
 }
