@@ -192,6 +192,19 @@ impl Frame {
         }
     }
 
+    /// Whether a name is seen to stand for a version; no message, no wait.
+    pub(crate) fn is_seen(session: &Arc<Session>, name: &str) -> bool {
+        let mut slots = Vec::with_capacity(1);
+        if !session.slots_at_hand(1, &mut slots) {
+            return false;
+        }
+        let (heads, page) = (session.heads(), &session.leases.page);
+        let found =
+            lease::acquire_head(&session.board, &heads, page, name, hash_name(name), slots[0]);
+        session.leases.give(&slots);
+        found.is_ok()
+    }
+
     /// Opens the version that a reference names, current or not.
     pub(crate) fn open_reference(
         session: &Arc<Session>,

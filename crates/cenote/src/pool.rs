@@ -191,6 +191,14 @@ impl Pool {
         Frame::open_at_once(&session, name, selection)
     }
 
+    /// Whether a frame of this name is seen, without a message to the pool: where it is not,
+    /// it may be there all the same.
+    #[must_use]
+    pub fn is_seen(&self, name: &str) -> bool {
+        let session = self.inner.session.read().unwrap_or_else(PoisonError::into_inner).clone();
+        !session.is_forked() && session.leases.hold() && Frame::is_seen(&session, name)
+    }
+
     /// The version that a reference names, from any process of the host.
     ///
     /// # Errors
