@@ -65,28 +65,21 @@ def _without_pyarrow(pandas: Any, frame: Any) -> dict[str, Any]:
 
 def to_pandas(table: Any, first_row: int, writable: bool) -> Any:
     """A pyarrow.Table as a DataFrame; its first row is row `first_row` of what was put."""
-    table = _with_index_of(table, first_row)
     frame = table.to_pandas(split_blocks=True)
+    index = _range_index(table, first_row)
+    if index is not None:
+        frame.index = index
     return frame.copy(deep=True) if writable else frame
 
 
-def _with_index_of(table: Any, first_row: int) -> Any:
-    """A RangeIndex is not stored but described, for all rows: say it for these."""
-    metadata = table.schema.metadata or {}
+def _range_index(table: Any, first_row: int) -> Any:
+    """A RangeIndex is not stored but described, for all rows of what was put; here for these."""
+    import pandas
+
     try:
-        described = json.loads(metadata[b"pandas"])
-        indexes = described["index_columns"]
-    except (KeyError, ValueError):
-        return table
-    changed = False
-    for index in indexes:
-        if not isinstance(index, dict) or index.get("kind") != "range":
-            continue
-        start = index["start"] + index["step"] * first_row
-        stop = start + index["step"] * table.num_rows
-        if (start, stop) != (index["start"], index["stop"]):
-            index["start"], index["stop"] = start, stop
-            changed = True
-    if not changed:
-        return table
-    return table.replace_schema_metadata({**metadata, b"pandas": json.dumps(described)})
+        (index,) = json.loads(table.schema.metadata[b"pandas"])["index_columns"]
+        start, step = index["start"], index["step"]
+    except (KeyError, TypeError, ValueError):
+        return None
+    start += step * first_row
+    return pandas.RangeIndex(start, start + step * table.num_rows, step, name=index["name"])

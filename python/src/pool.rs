@@ -72,8 +72,7 @@ impl Pool {
     /// Refuses early what the commit would refuse after all bytes were copied.
     fn check_put(&self, py: Python<'_>, name: &str, if_exists: IfExists) -> PyResult<()> {
         at_once(py, cenote::check_name(name).map_err(Error::from))?;
-        let all = Selection::default();
-        if if_exists == IfExists::Fail && at_once(py, self.pool.get_at_once(name, &all))?.is_some() {
+        if if_exists == IfExists::Fail && self.pool.is_seen(name) {
             let refusal = Refusal::Exists { name: name.to_owned() };
             return Err(exception(py, refusal.into()));
         }
