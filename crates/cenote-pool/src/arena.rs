@@ -142,6 +142,12 @@ impl Book {
         std::mem::take(&mut self.unpunched)
     }
 
+    /// Bytes of the dead pages that are still to be given back.
+    #[must_use]
+    pub fn unpunched_bytes(&self) -> u64 {
+        self.unpunched.iter().map(|run| run.end - run.start).sum()
+    }
+
     /// Whether there are any.
     #[must_use]
     pub fn has_unpunched(&self) -> bool {

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
@@ -29,8 +29,8 @@ const FRAMES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("frames");
 const SEQUENCES: TableDefinition<'_, u64, u64> = TableDefinition::new("sequences");
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const APPLIED: &str = "applied";
-/// A journal longer than this is brought into redb before it grows further.
-pub const JOURNAL_BYTES_MAX: u64 = 16 << 20;
+/// A journal longer than this is written anew, short, when redb has most of it.
+pub const JOURNAL_BYTES_MAX: u64 = 4 << 20;
 /// redb's page cache. The catalog is read once, at the start; then it is only written.
 const CACHE_BYTES: usize = 4 << 20;
 
@@ -72,13 +72,14 @@ pub struct Contents {
     pub rows: Vec<Row>,
     /// The last change of each session.
     pub sequences: HashMap<SessionId, u64>,
-    /// Rows that could not be read: their names.
-    pub unreadable: Vec<String>,
+    /// A row could not be read, or changes in the midst of the journal: not all is here.
+    pub is_damaged: bool,
 }
 
 /// The journal's end of the catalog: under the pool's lock.
 #[derive(Debug)]
 pub struct Catalog {
+    path: PathBuf,
     journal: File,
     length: u64,
     number: u64,
@@ -103,11 +104,13 @@ impl Catalog {
         // Made before redb writes to it, so that it is this user's alone from the start.
         drop(crate::words::open_own(&path, true)?);
         let database = Arc::new(Database::builder().set_cache_size(CACHE_BYTES).create(&path)?);
-        let journal = crate::words::open_own(&directory.join("journal"), true)?;
+        let journal_path = directory.join("journal");
+        let journal = crate::words::open_own(&journal_path, true)?;
         let (mut contents, applied) = read_database(&database)?;
         let mut names: BTreeMap<String, Row> =
             contents.rows.drain(..).map(|row| (row.name.clone(), row)).collect();
-        let (entries, length) = read_journal(&journal)?;
+        let Journal { entries, length, is_damaged } = read_journal(&journal)?;
+        contents.is_damaged |= is_damaged;
         let mut number = applied;
         let mut pending = Vec::new();
         for entry in entries {
@@ -121,7 +124,8 @@ impl Catalog {
         // What follows the last whole entry was cut off by a kill: nobody was told of it.
         journal.set_len(length)?;
         contents.rows = names.into_values().collect();
-        Ok((Catalog { journal, length, number, pending, database }, contents))
+        let catalog = Catalog { path: journal_path, journal, length, number, pending, database };
+        Ok((catalog, contents))
     }
 
     /// Makes a change durable.
@@ -130,12 +134,8 @@ impl Catalog {
     /// The journal cannot be written; the change has not happened.
     pub fn append(&mut self, session: SessionId, sequence: u64, change: &Change) -> io::Result<()> {
         let entry = Entry { number: self.number + 1, session, sequence, change: change.clone() };
-        let body = postcard::to_stdvec(&entry).map_err(io::Error::other)?;
-        let length = u32::try_from(body.len()).map_err(io::Error::other)?;
-        let mut bytes = Vec::with_capacity(body.len() + 8);
-        bytes.extend(length.to_le_bytes());
-        bytes.extend(check(&body).to_le_bytes());
-        bytes.extend(body);
+        let mut bytes = Vec::new();
+        encode(&entry, &mut bytes)?;
         if let Err(error) = self.journal.write_all_at(&bytes, self.length) {
             // A part may be there: it must not be taken for an entry later.
             let _ = self.journal.set_len(self.length);
@@ -152,25 +152,37 @@ impl Catalog {
         Batch { entries: self.pending.clone(), database: self.database.clone() }
     }
 
-    /// Whether a batch is due now.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.length > JOURNAL_BYTES_MAX
-    }
-
-    /// Whether redb lacks anything.
-    #[must_use]
-    pub fn has_pending(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
-    /// redb has the batch: its entries leave the journal, once the journal has no others.
-    pub fn applied(&mut self, batch: &Batch) {
-        let Some(last) = batch.entries.last() else { return };
+    /// redb has the batch: its entries leave the journal, at once if it has no others, else
+    /// when it has grown long.
+    ///
+    /// # Errors
+    /// No space for a new journal; the old one stays.
+    pub fn applied(&mut self, batch: &Batch) -> io::Result<()> {
+        let Some(last) = batch.entries.last() else { return Ok(()) };
         self.pending.retain(|entry| entry.number > last.number);
-        if self.pending.is_empty() && self.journal.set_len(0).is_ok() {
+        if self.pending.is_empty() {
+            self.journal.set_len(0)?;
             self.length = 0;
+        } else if self.length > JOURNAL_BYTES_MAX {
+            self.rewrite()?;
         }
+        Ok(())
+    }
+
+    /// Puts a journal of what is pending in the place of the old one, whole.
+    fn rewrite(&mut self) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        for entry in &self.pending {
+            encode(entry, &mut bytes)?;
+        }
+        let fresh = self.path.with_extension("new");
+        let journal = crate::words::open_own(&fresh, true)?;
+        journal.set_len(0)?;
+        journal.write_all_at(&bytes, 0)?;
+        reach("catalog: new journal written");
+        std::fs::rename(&fresh, &self.path)?;
+        (self.journal, self.length) = (journal, bytes.len() as u64);
+        Ok(())
     }
 
     /// Writes all that is pending, here and now.
@@ -180,8 +192,7 @@ impl Catalog {
     pub fn flush(&mut self) -> Result<(), CatalogError> {
         let batch = self.batch();
         batch.write()?;
-        self.applied(&batch);
-        Ok(())
+        Ok(self.applied(&batch)?)
     }
 }
 
@@ -241,6 +252,15 @@ impl Batch {
     }
 }
 
+fn encode(entry: &Entry, into: &mut Vec<u8>) -> io::Result<()> {
+    let body = postcard::to_stdvec(entry).map_err(io::Error::other)?;
+    let length = u32::try_from(body.len()).map_err(io::Error::other)?;
+    into.extend(length.to_le_bytes());
+    into.extend(check(&body).to_le_bytes());
+    into.extend(body);
+    Ok(())
+}
+
 fn put(frames: &mut redb::Table<'_, &str, &[u8]>, row: &Row) -> Result<(), CatalogError> {
     let bytes = postcard::to_stdvec(row).map_err(io::Error::other)?;
     frames.insert(row.name.as_str(), bytes.as_slice())?;
@@ -277,10 +297,10 @@ fn read_database(database: &Database) -> Result<(Contents, u64), CatalogError> {
     transaction.commit()?;
     let transaction = database.begin_read()?;
     for item in transaction.open_table(FRAMES)?.iter()? {
-        let (name, bytes) = item?;
+        let (_, bytes) = item?;
         match decode(bytes.value()) {
             Ok(row) => contents.rows.push(row),
-            Err(_) => contents.unreadable.push(name.value().to_owned()),
+            Err(_) => contents.is_damaged = true,
         }
     }
     for item in transaction.open_table(SEQUENCES)?.iter()? {
@@ -291,25 +311,43 @@ fn read_database(database: &Database) -> Result<(Contents, u64), CatalogError> {
     Ok((contents, applied))
 }
 
-/// The whole entries of the journal, and where they end.
-fn read_journal(journal: &File) -> io::Result<(Vec<Entry>, u64)> {
+/// What a journal holds.
+#[derive(Debug, Default)]
+struct Journal {
+    entries: Vec<Entry>,
+    /// Where the last whole entry ends.
+    length: u64,
+    /// Whole entries come after something that is none: not the torn end of a kill.
+    is_damaged: bool,
+}
+
+fn read_journal(journal: &File) -> io::Result<Journal> {
     let total = journal.metadata()?.len();
     let mut bytes = vec![0; usize::try_from(total).map_err(io::Error::other)?];
     journal.read_exact_at(&mut bytes, 0)?;
-    let mut entries = Vec::new();
+    let mut found = Journal::default();
     let mut at = 0;
-    while let Some(head) = bytes.get(at..at + 8) {
-        let word = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
-        let (length, expected) = (word(0) as usize, word(4));
-        let Some(body) = bytes.get(at + 8..(at + 8).saturating_add(length)) else { break };
-        if check(body) != expected {
-            break;
+    while at < bytes.len() {
+        if let Some((entry, length)) = read_entry(&bytes[at..]) {
+            found.is_damaged |= found.length != at as u64;
+            found.entries.push(entry);
+            at += length;
+            found.length = at as u64;
+        } else {
+            // What follows damage is looked for, byte by byte.
+            at += 1;
         }
-        let Ok(entry) = postcard::from_bytes(body) else { break };
-        entries.push(entry);
-        at += 8 + length;
     }
-    Ok((entries, at as u64))
+    Ok(found)
+}
+
+/// The whole entry at the start of `bytes`, and its length.
+fn read_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
+    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let length = word(0)? as usize;
+    let body = bytes.get(8..length.checked_add(8)?)?;
+    (check(body) == word(4)?).then_some(())?;
+    Some((postcard::from_bytes(body).ok()?, length + 8))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the low half is what is kept")]
@@ -349,6 +387,50 @@ mod tests {
             assert_eq!(contents.sequences[&s], 4);
             catalog.flush().unwrap();
         }
+    }
+
+    /// An entry that was damaged in the midst of the journal was taken for its end, and the
+    /// frames that were committed after it were gone without a word.
+    #[test]
+    fn entries_behind_a_damaged_one_are_read_and_the_damage_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut catalog, _) = Catalog::open(dir.path()).unwrap();
+        let mut ends = Vec::new();
+        for (i, name) in ["a", "b", "c"].into_iter().enumerate() {
+            catalog.append(SessionId(7), i as u64, &Change::Commit(row(name, 1))).unwrap();
+            ends.push(usize::try_from(catalog.length).unwrap());
+        }
+        drop(catalog);
+        let path = dir.path().join("journal");
+        let bytes = std::fs::read(&path).unwrap();
+        for at in ends[0]..ends[1] {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 0x55;
+            std::fs::write(&path, &bytes).unwrap();
+            let (_, contents) = Catalog::open(dir.path()).unwrap();
+            assert!(contents.is_damaged, "byte {at}");
+            assert_eq!(names(&contents), [("a".to_owned(), 1), ("c".to_owned(), 1)]);
+        }
+    }
+
+    #[test]
+    fn a_long_journal_is_written_anew_with_what_is_pending() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut catalog, _) = Catalog::open(dir.path()).unwrap();
+        catalog.append(SessionId(7), 1, &Change::Commit(row("a", 1))).unwrap();
+        let batch = catalog.batch();
+        batch.write().unwrap();
+        catalog.append(SessionId(7), 2, &Change::Commit(row("b", 1))).unwrap();
+        catalog.applied(&batch).unwrap();
+        let before = catalog.length;
+        catalog.rewrite().unwrap();
+        assert!(catalog.length < before);
+        catalog.append(SessionId(7), 3, &Change::Commit(row("c", 1))).unwrap();
+        drop((catalog, batch));
+        let (_, contents) = Catalog::open(dir.path()).unwrap();
+        let all = ["a", "b", "c"].map(|name| (name.to_owned(), 1));
+        assert_eq!(names(&contents), all);
+        assert!(!contents.is_damaged);
     }
 
     #[test]

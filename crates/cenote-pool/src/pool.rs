@@ -117,6 +117,10 @@ pub(crate) struct Core {
     last_client: Instant,
     /// Something was retired since the keeper last looked.
     fresh: bool,
+    /// Something was freed since the cleaner last looked.
+    thinned: bool,
+    /// Sessions that have ended, and that the catalog still knows.
+    ended: Vec<SessionId>,
 }
 
 /// A pool and its owner.
@@ -306,7 +310,10 @@ impl Pool {
         let keepers =
             std::mem::take(&mut *self.keepers.lock().unwrap_or_else(PoisonError::into_inner));
         for keeper in keepers {
-            let _ = keeper.join();
+            // The last to let go of an embedded pool may be one of its own threads.
+            if keeper.thread().id() != std::thread::current().id() {
+                let _ = keeper.join();
+            }
         }
         let mut core = self.lock();
         // What is in the journal is safe where it is; in redb it is read faster.

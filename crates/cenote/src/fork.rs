@@ -67,7 +67,8 @@ extern "C" fn prepare() {
         let in_use = session.leases.page.in_use();
         let needs = in_use > 0 && session.leases.hold();
         let asker = if session.is_forked() { asking.clone() } else { Some(session.clone()) };
-        let spare = asker.filter(|a| needs && !a.is_embedded()).and_then(|a| Spare::make(&a, in_use));
+        let spare =
+            asker.filter(|a| needs && !a.is_embedded()).and_then(|a| Spare::make(&a, in_use));
         if let Some(spare) = &spare {
             session.leases.page.copy_to(&spare.page);
             cenote_pool::step::reach("fork: leases copied");

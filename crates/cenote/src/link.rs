@@ -38,7 +38,36 @@ pub(crate) struct Welcome {
 #[derive(Debug)]
 pub(crate) enum Link {
     Socket { dir: RunDir, stream: Option<UnixStream>, epoch: Epoch, answer_within: Duration },
-    Embedded(Arc<Owner>),
+    Embedded(Embedded),
+}
+
+/// A pool of this process, which ends with the last that uses it.
+#[derive(Debug)]
+pub(crate) struct Embedded {
+    owner: Arc<Owner>,
+    process: u32,
+}
+
+impl Embedded {
+    pub(crate) fn new(owner: Arc<Owner>) -> Embedded {
+        Embedded { owner, process: std::process::id() }
+    }
+}
+
+impl std::ops::Deref for Embedded {
+    type Target = Owner;
+    fn deref(&self) -> &Owner {
+        &self.owner
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        // The parent's pool is not a child's to end.
+        if self.process == std::process::id() {
+            self.owner.close(true);
+        }
+    }
 }
 
 /// A failure of one exchange.

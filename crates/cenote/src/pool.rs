@@ -13,7 +13,7 @@ use cenote_pool::rundir::{RunDir, user_directory};
 
 use crate::error::{Error, Unavailable};
 use crate::frame::{Frame, FrameRef, Selection};
-use crate::link::{ANSWER_WITHIN, Link, unexpected};
+use crate::link::{ANSWER_WITHIN, Embedded, Link, unexpected};
 use crate::session::Session;
 use crate::start::Daemon;
 use crate::writer::FrameWriter;
@@ -42,8 +42,6 @@ struct Inner {
     session: RwLock<Arc<Session>>,
     /// One thread at a time makes a new session.
     renewing: Mutex<()>,
-    owner: Option<Arc<Owner>>,
-    process: u32,
 }
 
 impl Pool {
@@ -58,13 +56,12 @@ impl Pool {
                 options,
                 session: RwLock::new(session),
                 renewing: Mutex::new(()),
-                owner: None,
-                process: std::process::id(),
             }),
         })
     }
 
-    /// A pool of this process alone, gone when it is dropped.
+    /// A pool of this process alone, gone with the last handle and frame of it. Buffers that
+    /// were got from it stay good.
     ///
     /// # Errors
     /// [`Error::Open`]: no space.
@@ -82,14 +79,12 @@ impl Pool {
             ephemeral: true,
         };
         let owner = Owner::open(config)?;
-        let session = Session::open(dir, Link::Embedded(owner.clone()))?;
+        let session = Session::open(dir, Link::Embedded(Embedded::new(owner)))?;
         Ok(Pool {
             inner: Arc::new(Inner {
                 options: Options::default(),
                 session: RwLock::new(session),
                 renewing: Mutex::new(()),
-                owner: Some(owner),
-                process: std::process::id(),
             }),
         })
     }
@@ -292,15 +287,6 @@ impl Pool {
         match self.session()?.call(&Request::Stop)? {
             Response::Done => Ok(()),
             other => Err(unexpected(&other)),
-        }
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        if self.process != std::process::id() {
-            // The parent's pool is not this child's to end.
-            std::mem::forget(self.owner.take());
         }
     }
 }

@@ -81,6 +81,7 @@ impl Pool {
                     reach("session: arena closed");
                 }
                 session.remove(self.dir());
+                core.ended.push(*id);
                 reach("session: removed");
             }
         }
@@ -125,6 +126,8 @@ impl Pool {
                 core.estate.space.vacate(place);
             }
             if !freed.places.is_empty() {
+                core.thinned = true;
+                core.corrupt.retain(|entry, ()| core.ledger.place(*entry).is_some());
                 self.freed.notify_all();
             }
             if !freed.again {
@@ -212,21 +215,32 @@ impl Pool {
     }
 
     fn write_catalog(&self) {
-        let batch = self.lock().estate.catalog.batch();
-        if batch.is_empty() {
-            return;
-        }
+        let (batch, ended) = {
+            let mut core = self.lock();
+            (core.estate.catalog.batch(), std::mem::take(&mut core.ended))
+        };
         // If it fails, the journal still has everything, and the next round tries again.
-        if batch.write().is_ok() {
-            self.lock().estate.catalog.applied(&batch);
+        if !batch.is_empty() && batch.write().is_ok() {
+            let _ = self.lock().estate.catalog.applied(&batch);
             reach("catalog: journal cut");
+        }
+        if !ended.is_empty() && batch.forget(&ended).is_err() {
+            self.lock().ended.extend(ended);
         }
     }
 
     /// Moves what is alive in thin arenas together, so that they can be given back. Only
     /// small chunks: around large ones the dead pages are holes already.
     fn clean(&self) {
-        let thin = self.lock().estate.space.thin();
+        let (thin, chunks) = {
+            let mut core = self.lock();
+            if !std::mem::take(&mut core.thinned) {
+                return;
+            }
+            let thin = core.estate.space.thin();
+            let chunks = if thin.is_empty() { Vec::new() } else { core.ledger.chunks_in(&thin) };
+            (thin, chunks)
+        };
         if thin.is_empty() {
             return;
         }
@@ -234,8 +248,7 @@ impl Pool {
         // old place.
         let leased = super::open::scan_all(&self.lock().sessions);
         let mut moved = 0;
-        for arena in thin {
-            let chunks = self.lock().ledger.chunks_in(arena);
+        {
             for (entry, place, checksum) in chunks {
                 if moved >= MOVES_MAX || self.is_stopping() {
                     return;

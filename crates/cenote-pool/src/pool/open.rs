@@ -84,14 +84,14 @@ impl Pool {
         let lock = lock_directory(&config.dir)?;
         let path = config.dir.path().to_owned();
         let io = |source: io::Error| OpenError::Io { path: path.clone(), source };
-        let capacity = capacity(&config)?;
         let (catalog, contents) = open_catalog(&config.dir).map_err(&io)?;
         let found = open_board(&config.dir, &path)?;
         let mut state = Inherited { contents, ..Inherited::default() };
         let board = match found {
             Ok(board) => {
-                if state.contents.rows.is_empty() && catalog.1 {
-                    state.contents.rows = rows_from_heads(&config.dir, &board);
+                if catalog.1 || state.contents.is_damaged {
+                    let known = std::mem::take(&mut state.contents.rows);
+                    state.contents.rows = rows_from_heads(&config.dir, &board, known);
                 }
                 board
             }
@@ -103,6 +103,7 @@ impl Pool {
                 BoardFile::create(&config.dir, identity).map_err(|e| io(io::Error::other(e)))?
             }
         };
+        let capacity = capacity(&config, board.view().capacity())?;
         let space = Space::open(config.dir.clone(), board.clone(), capacity).map_err(&io)?;
         let mut estate = Estate {
             dir: config.dir.clone(),
@@ -146,14 +147,15 @@ impl Inherited {
     }
 }
 
-/// Half of what can be had, unless the user said.
-fn capacity(config: &Config) -> Result<u64, OpenError> {
+/// What the user said, else what the last owner had, else half of what can be had.
+fn capacity(config: &Config, remembered: u64) -> Result<u64, OpenError> {
     let path = config.dir.path().to_owned();
     let space = cenote_region::space::fs_space(&path)
         .map_err(|source| OpenError::Io { path: path.clone(), source })?;
     let headroom = cenote_region::headroom::memory_headroom().map_or(u64::MAX, |h| h.0);
-    let available = space.total.0.min(headroom);
-    let capacity = config.capacity.unwrap_or(available / 2);
+    let half = space.total.0.min(headroom) / 2;
+    let remembered = Some(remembered).filter(|bytes| *bytes >= CAPACITY_MIN);
+    let capacity = config.capacity.or(remembered).unwrap_or(half);
     if capacity < CAPACITY_MIN {
         return Err(OpenError::NoRoom { path, needed: CAPACITY_MIN, available: capacity });
     }
@@ -212,22 +214,33 @@ fn open_board(
     }
 }
 
-/// The catalog is gone, the board is not: the heads say which manifests have names, and the
-/// manifests say the rest.
-fn rows_from_heads(dir: &RunDir, board: &BoardFile) -> Vec<Row> {
+/// The catalog is damaged, the board is not: the heads say which manifests have names, the
+/// manifests what they are. What is known of a version from the catalog is kept.
+fn rows_from_heads(dir: &RunDir, board: &BoardFile, known: Vec<Row>) -> Vec<Row> {
     let number = board.view().heads();
     let table = Shared::read_all(&dir.heads(number)).ok();
     let Some(table) = table.and_then(|memory| HeadTable::open(memory, number)) else {
-        return Vec::new();
+        return known;
     };
+    let files = Space::open(dir.clone(), board.clone(), 0).ok();
+    let mut known: HashMap<u64, Row> =
+        known.into_iter().map(|row| (row.manifest_checksum, row)).collect();
     let mut rows = Vec::new();
     for (name, manifest) in table.entries() {
         let record = board.view().entry(manifest).record;
         let Some(location) = record.and_then(|r| board.view().location(r)) else { continue };
-        let mut row = Row::unnamed(manifest, location.checksum, location.place.length);
-        row.name = name;
-        row.version = 1;
-        rows.push(row);
+        let row = known.remove(&location.checksum).unwrap_or_else(|| {
+            let mut row = Row::unnamed(manifest, location.checksum, location.place.length);
+            let read = files.as_ref().and_then(|files| load_manifest(files, &location).ok());
+            if let Some(read) = read {
+                row.version = read.version;
+                row.num_rows = read.num_rows();
+                row.num_columns = read.draft.num_columns;
+                row.created_ns = read.created_ns;
+            }
+            row
+        });
+        rows.push(Row { name, ..row });
     }
     rows
 }
@@ -336,6 +349,7 @@ fn assemble(
     let epoch = Epoch(board.epoch().0.wrapping_add(1));
     let pool_id = board.identity().pool;
     board.set_epoch(epoch, u64::from(std::process::id()));
+    board.set_capacity(capacity);
     let reserve = config.reserve.unwrap_or((capacity / 8).min(1280 << 20));
     let unverified: Vec<EntryId> =
         ledger.names().flat_map(|(_, v)| v.chunks.iter().copied()).collect();
@@ -350,6 +364,8 @@ fn assemble(
         unverified,
         last_client: Instant::now(),
         fresh: true,
+        thinned: true,
+        ended: Vec::new(),
     };
     Arc::new(Pool {
         config,

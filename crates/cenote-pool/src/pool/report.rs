@@ -42,7 +42,10 @@ impl Pool {
             let live = arena.book.live_pages();
             match arena.owner.session {
                 SessionId::NONE if arena.book.is_empty() => ready += bytes,
-                SessionId::NONE => leaked += bytes.saturating_sub(live + arena.pending_bytes()),
+                SessionId::NONE => {
+                    leaked += bytes
+                        .saturating_sub(live + arena.pending_bytes() + arena.book.unpunched_bytes())
+                }
                 SessionId::POOL => own += bytes,
                 _ => open += bytes.saturating_sub(live),
             }

@@ -47,6 +47,7 @@ mod at {
     pub(super) const RECORDS: u64 = 19;
     pub(super) const ARENAS: u64 = 20;
     pub(super) const OWNER: u64 = 21;
+    pub(super) const CAPACITY: u64 = 22;
 }
 
 /// How many of each there may be.
@@ -260,6 +261,16 @@ impl<M: Memory> Board<M> {
     /// The owner's process id.
     pub fn owner(&self) -> u64 {
         self.memory.load(at::OWNER, Ordering::Acquire)
+    }
+
+    /// The capacity that the pool was made with, 0 before it is set.
+    pub fn capacity(&self) -> u64 {
+        self.memory.load(at::CAPACITY, Ordering::Acquire)
+    }
+
+    /// Remembers the capacity for the next owner.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.memory.store(at::CAPACITY, bytes, Ordering::Release);
     }
 
     /// Takes the board over.

@@ -25,7 +25,7 @@ use super::board::{Board, Location};
 use super::heads::{Found, HeadSlot, HeadTable, hash_name, table_words};
 use super::lease::Leased;
 use super::word::{ChunkKind, Entry, GENERATION_LAST, Tenant};
-use crate::id::{EntryId, Generation, Place, RecordId};
+use crate::id::{ArenaId, EntryId, Generation, Place, RecordId};
 use crate::row::{Change, Row};
 
 mod adopt;
@@ -604,9 +604,9 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
         manifests.chain(chunks).chain(self.retired_places.iter().map(|r| r.place))
     }
 
-    /// The data chunks that stand in an arena, for the cleaner.
-    pub fn chunks_in(&self, arena: crate::id::ArenaId) -> Vec<(EntryId, Place, u64)> {
-        let here = self.chunks.iter().filter(|(_, c)| c.place.arena == arena);
+    /// The data chunks that stand in some arenas, for the cleaner.
+    pub fn chunks_in(&self, arenas: &[ArenaId]) -> Vec<(EntryId, Place, u64)> {
+        let here = self.chunks.iter().filter(|(_, c)| arenas.contains(&c.place.arena));
         here.map(|(&entry, c)| (entry, c.place, c.checksum)).collect()
     }
 
