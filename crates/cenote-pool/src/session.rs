@@ -288,7 +288,8 @@ impl Peer {
     pub fn of(socket: impl AsFd) -> Peer {
         let socket = socket.as_fd();
         let pidfd = PidFd::from_socket_peer(socket).ok();
-        let pid = cenote_region::process::peer_credentials(socket).map_or(0, |peer| peer.pid.0);
+        let credentials = cenote_region::process::peer_credentials(socket).ok();
+        let pid = credentials.and_then(|peer| peer.pid).map_or(0, |pid| pid.0);
         Peer {
             pid,
             start: start_time(ProcessId(pid)).map_or(0, |s| s.0),

@@ -16,8 +16,9 @@ const SO_PEERPIDFD: i32 = 77;
 /// Who connected a socket, or made the pair it belongs to; the kernel's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerCredentials {
-    /// The process, as it was when it connected.
-    pub pid: ProcessId,
+    /// The process, as it was when it connected; `None` where it is not in this PID namespace
+    /// (a container that shares the socket's directory).
+    pub pid: Option<ProcessId>,
     /// Its effective user.
     pub uid: u32,
     /// Its effective group.
@@ -27,18 +28,14 @@ pub struct PeerCredentials {
 /// The credentials of a Unix socket's peer.
 ///
 /// # Errors
-/// `ENOTSOCK`; `ESRCH` where the peer's process is not in this PID namespace.
+/// `ENOTSOCK`.
 pub fn peer_credentials(socket: impl AsFd) -> io::Result<PeerCredentials> {
     // rustix's type demands a process id that is not zero, which is what the kernel writes
     // for a peer of another PID namespace; so the raw option is read.
     let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
     get_option(socket.as_fd(), libc::SO_PEERCRED, &mut credentials)?;
-    match u32::try_from(credentials.pid) {
-        Ok(pid) if pid > 0 => {
-            Ok(PeerCredentials { pid: ProcessId(pid), uid: credentials.uid, gid: credentials.gid })
-        }
-        _ => Err(io::Error::from_raw_os_error(libc::ESRCH)),
-    }
+    let pid = u32::try_from(credentials.pid).ok().filter(|pid| *pid > 0).map(ProcessId);
+    Ok(PeerCredentials { pid, uid: credentials.uid, gid: credentials.gid })
 }
 
 /// A process, named for good. Closing it does nothing to the process.
@@ -61,7 +58,8 @@ impl PidFd {
     /// the id that connected, which may by then be another process.
     ///
     /// # Errors
-    /// `ESRCH` where it has gone and was waited for; those of [`peer_credentials`].
+    /// `ESRCH` where it has gone and was waited for, or cannot be seen; those of
+    /// [`peer_credentials`].
     pub fn from_socket_peer(socket: impl AsFd) -> io::Result<Self> {
         let mut fd: RawFd = -1;
         match get_option(socket.as_fd(), SO_PEERPIDFD, &mut fd) {
@@ -72,7 +70,8 @@ impl PidFd {
             }
             Ok(()) => Err(io::ErrorKind::InvalidData.into()),
             Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => {
-                Self::open(peer_credentials(socket)?.pid)
+                let gone = || io::Error::from_raw_os_error(libc::ESRCH);
+                Self::open(peer_credentials(socket)?.pid.ok_or_else(gone)?)
             }
             Err(error) => Err(error),
         }
@@ -192,7 +191,7 @@ mod tests {
     fn the_peer_of_a_socket() {
         let (left, _right) = UnixStream::pair().unwrap();
         let peer = peer_credentials(&left).unwrap();
-        assert_eq!(peer.pid, ProcessId::current());
+        assert_eq!(peer.pid, Some(ProcessId::current()));
         assert_eq!(peer.uid, rustix::process::geteuid().as_raw());
         assert_eq!(peer.gid, rustix::process::getegid().as_raw());
         let pidfd = PidFd::from_socket_peer(&left).unwrap();
