@@ -4,12 +4,13 @@
 //! and again, each time with one process ended, or stopped, at one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use cenote_region::process::Signal;
 
 use crate::history::History;
-use crate::scene::{Agent, Answer, HITS, Scene, Setting, Step, hit, times};
+use crate::scene::{Agent, Answer, Forked, Scene, Setting, Step, hit, times};
 
 /// Who is ended at a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,17 @@ enum Victim {
     Writer,
     Reader,
     Forker,
+}
+
+impl Victim {
+    fn what(self) -> &'static str {
+        match self {
+            Victim::Daemon => "the daemon",
+            Victim::Writer => "the writer",
+            Victim::Reader => "the reader",
+            Victim::Forker => "the forker",
+        }
+    }
 }
 
 /// Names whose records fill the first head table, so that a larger one is written.
@@ -53,7 +65,7 @@ impl Play {
 
     fn client(&self, victim: Victim, answer_ms: u64) -> Agent {
         let step = self.step_of(victim);
-        let mut agent = self.scene.client_to_be(&format!("{victim:?}"), answer_ms, step);
+        let mut agent = self.scene.client_to_be(victim.what(), answer_ms, step);
         let answer = agent.hear(|| {
             self.scene.tend();
         });
@@ -108,7 +120,7 @@ impl Play {
         }
     }
 
-    fn end(mut self, clients: Vec<Agent>) -> (BTreeMap<String, u64>, bool) {
+    fn end(mut self, clients: Vec<Agent>) -> Outcome {
         for client in clients {
             client.end();
         }
@@ -136,7 +148,7 @@ impl Play {
             assert!(all < 4 << 20 && arenas < 1 << 20, "{}: {all} {arenas} {info:?}", self.story);
         }
         let recorded = if self.step.is_none() && !self.hit {
-            self.scene.recorded_or_none()
+            self.scene.recorded(self.victim.what())
         } else {
             BTreeMap::new()
         };
@@ -154,7 +166,7 @@ impl Play {
 
 /// Frames made, replaced, renamed, dropped and read; arenas filled and given back; a head
 /// table that grows; a daemon that ends and one that takes over.
-fn changes(victim: Victim, step: Option<Step>) -> (BTreeMap<String, u64>, bool) {
+fn changes(victim: Victim, step: Option<Step>) -> Outcome {
     let mut play = Play::new(victim, step);
     play.start();
     // Of two writers one does not wait long for an answer.
@@ -206,21 +218,235 @@ fn changes(victim: Victim, step: Option<Step>) -> (BTreeMap<String, u64>, bool) 
     play.end(vec![writer, reader, watcher])
 }
 
-impl Scene {
-    fn recorded_or_none(&self) -> BTreeMap<String, u64> {
-        if self.is_recording() { self.recorded() } else { BTreeMap::new() }
-    }
-}
-
 /// For each step: the first time, the second, one in the middle and the last.
 fn times_of(count: u64, most: u64) -> BTreeSet<u64> {
     [1, 2, count / 2, count].into_iter().filter(|n| *n > 0 && *n <= count).take(usize::try_from(most).unwrap()).collect()
 }
 
-type Workload = fn(Victim, Option<Step>) -> (BTreeMap<String, u64>, bool);
+/// Small survivors of many dropped frames: the cleaner moves them together.
+fn thinning(victim: Victim, step: Option<Step>) -> Outcome {
+    let recording = step.is_none();
+    let mut play = Play::new(victim, step);
+    play.start();
+    let mut first = play.client(Victim::Writer, 20_000);
+    for i in 0..128 {
+        play.change(&mut first, &format!("put t{i} # s"));
+    }
+    first.end();
+    let mut reader = play.client(Victim::Reader, 20_000);
+    play.ask(&mut reader, "hold one t16");
+    play.ask(&mut reader, "arrays two t32");
+    let mut second = play.client(Victim::Writer, 20_000);
+    for i in (0..128).filter(|i| i % 16 != 0) {
+        play.change(&mut second, &format!("drop t{i}"));
+    }
+    let mut watcher = play.scene.client("a watcher");
+    play.scene.ask(&mut watcher, "loop t0 t48").ok();
+    // The cleaner comes by once a second.
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(2500) && (recording || !play.is_over()) {
+        play.scene.tend();
+        play.ask(&mut reader, "check one");
+        play.ask(&mut reader, "check two");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    play.change(&mut second, "put t64 # s");
+    play.change(&mut second, "drop t80");
+    for i in [0, 16, 32, 48, 96, 112] {
+        play.ask(&mut reader, &format!("read t{i}"));
+    }
+    play.scene.ask(&mut watcher, "halt").ok();
+    play.end(vec![second, reader, watcher])
+}
 
-/// Sweeps the steps that `wanted` accepts.
-fn sweep(work: Workload, victim: Victim, wanted: impl Fn(&str) -> bool + Sync, per_step: u64) -> (u64, u64) {
+/// A daemon takes over what another left in every state: current and replaced, held and
+/// forgotten, of clients that live and of dead ones.
+fn takeover(victim: Victim, step: Option<Step>) -> Outcome {
+    let mut play = Play::new(victim, step);
+    play.scene.start();
+    let mut writer = play.client(Victim::Writer, 20_000);
+    for i in 0..20 {
+        play.change(&mut writer, &format!("put t{i} # s"));
+        play.change(&mut writer, &format!("put m{i} # m"));
+    }
+    let mut reader = play.client(Victim::Reader, 20_000);
+    play.ask(&mut reader, "hold one t3");
+    play.ask(&mut reader, "arrays two m4");
+    play.ask(&mut reader, "hold three m5");
+    play.change(&mut writer, "put t3 # m");
+    play.change(&mut writer, "put m4 # s");
+    play.change(&mut writer, "drop m5");
+    play.change(&mut writer, "rename t6 t6~");
+    let mut dead = play.scene.client("one to be killed");
+    play.scene.ask(&mut dead, "hold one t7").ok();
+    play.history.change(&play.scene, &mut dead, "put dead # m");
+    dead.kill();
+    play.change(&mut writer, "put t7 # s");
+    play.scene.kill_daemon();
+    play.scene.forget_recorded(Victim::Daemon.what());
+    play.start();
+    for i in 0..3 {
+        play.ask(&mut reader, "check one");
+        play.ask(&mut reader, "check two");
+        play.ask(&mut reader, "check three");
+        play.ask(&mut reader, "read m4");
+        play.change(&mut writer, &format!("put t{i} # m"));
+        play.change(&mut writer, "put t3 # m");
+        play.change(&mut writer, "put m4 # l");
+    }
+    play.end(vec![writer, reader])
+}
+
+/// Children go on with what they inherited, whatever becomes of their parents.
+fn forks(victim: Victim, step: Option<Step>) -> Outcome {
+    let mut play = Play::new(victim, step);
+    play.start();
+    let mut writer = play.client(Victim::Writer, 20_000);
+    for name in ["a", "b", "c"] {
+        play.change(&mut writer, &format!("put {name} # m"));
+    }
+    let mut forker = play.client(Victim::Forker, 20_000);
+    forker.ask("hold one a").ok();
+    forker.ask("arrays two b").ok();
+    // Its threads take and drop leases while it forks.
+    forker.ask("churn 3 a b c").ok();
+    let mut family: Vec<Agent> = Vec::new();
+    for round in 0..3 {
+        let before = family.len();
+        let (answer, child) = play.scene.fork(&mut forker);
+        play.forked(child, &mut family);
+        replace_all(&mut play, &mut writer);
+        if answer == Answer::Stopped {
+            play.met(true);
+            if play.scene.chance.borrow_mut().one_in(2) {
+                forker.kill();
+            } else {
+                forker.signal(Signal::CONT);
+                let answer = forker.hear(|| {});
+                if family.len() == before {
+                    let child = play.scene.child_of(&forker, &answer);
+                    play.forked(child, &mut family);
+                }
+            }
+        } else if answer == Answer::Gone {
+            play.met(false);
+        }
+        if forker.is_gone() {
+            break;
+        }
+        // The child of a child that has used the pool itself.
+        if round == 1
+            && let Some(mut child) = family.pop()
+        {
+            child.ask("read a").ok();
+            child.ask("hold three c").ok();
+            let (answer, grandchild) = play.scene.fork(&mut child);
+            play.forked(grandchild, &mut family);
+            if matches!(answer, Answer::Said(_)) && play.scene.chance.borrow_mut().one_in(2) {
+                family.push(child);
+            } else {
+                // One that is stopped before it forks, and killed, has no child to come.
+                child.kill();
+                play.met_if(answer);
+            }
+        }
+        play.check_family(&mut family, "one two");
+        replace_all(&mut play, &mut writer);
+        play.check_family(&mut family, "one two");
+    }
+    // The parent lets go, and ends in one way or the other.
+    if !forker.is_gone() {
+        forker.ask("halt").ok();
+        forker.ask("release one").ok();
+        forker.ask("release two").ok();
+        replace_all(&mut play, &mut writer);
+        play.check_family(&mut family, "one two");
+        match play.scene.chance.borrow_mut().below(3) {
+            0 => forker.kill(),
+            1 => forker.stop(),
+            _ => {}
+        }
+    }
+    replace_all(&mut play, &mut writer);
+    play.check_family(&mut family, "one two");
+    for child in &mut family {
+        child.ask("release one").ok();
+        let read = play.scene.ask(child, "read a").said();
+        assert!(read.starts_with("ok"), "{}: {read}", play.story);
+    }
+    if forker.is_gone() || forker.is_stopped() {
+        drop(forker);
+    } else {
+        forker.end();
+    }
+    let killed = family.len() / 2;
+    for child in family.drain(..killed) {
+        drop(child);
+    }
+    for child in family {
+        child.end();
+    }
+    play.end(vec![writer])
+}
+
+fn replace_all(play: &mut Play, writer: &mut Agent) {
+    for name in ["a", "b", "c"] {
+        for _ in 0..2 {
+            play.change(writer, &format!("put {name} # m"));
+        }
+    }
+}
+
+impl Play {
+    fn is_over(&self) -> bool {
+        self.hit || !self.scene.daemons_hit.borrow().is_empty()
+    }
+
+    fn met(&mut self, stopped: bool) {
+        let step = self.step.clone().unwrap_or_else(|| panic!("{}: ended by itself", self.story));
+        hit(&step.name, stopped);
+        self.hit = true;
+    }
+
+    fn met_if(&mut self, answer: Answer) {
+        match answer {
+            Answer::Gone => self.met(false),
+            Answer::Stopped => self.met(true),
+            Answer::Said(_) => {}
+        }
+    }
+
+    fn forked(&mut self, child: Forked, family: &mut Vec<Agent>) {
+        match child {
+            Forked::Goes(child) => family.push(child),
+            Forked::Stopped(pidfd) => {
+                self.met(true);
+                std::thread::sleep(Duration::from_millis(20));
+                let _ = pidfd.signal(Signal::KILL);
+            }
+            Forked::Gone if self.victim == Victim::Forker && self.step.is_some() => self.met(false),
+            Forked::Gone => panic!("{}: a child is gone", self.story),
+        }
+    }
+
+    fn check_family(&self, family: &mut [Agent], kept: &str) {
+        for child in family {
+            for id in kept.split(' ') {
+                let said = self.scene.ask(child, &format!("check {id}")).said();
+                assert!(said.starts_with("ok"), "{}: {said}", self.story);
+            }
+        }
+    }
+}
+
+/// Steps and how often each was reached; whether the step that was asked for was.
+type Outcome = (BTreeMap<String, u64>, bool);
+type Workload = fn(Victim, Option<Step>) -> Outcome;
+
+/// Sweeps the steps that `wanted` accepts: each at `per_step` of the times it is reached, by
+/// SIGKILL and by SIGSTOP.
+fn sweep(work: Workload, victim: Victim, wanted: impl Fn(&str) -> bool + Sync, per_step: u64) {
+    let begin = Instant::now();
     let (recorded, _) = work(victim, None);
     let steps: Vec<Step> = recorded
         .iter()
@@ -231,33 +457,60 @@ fn sweep(work: Workload, victim: Victim, wanted: impl Fn(&str) -> bool + Sync, p
             })
         })
         .collect();
-    assert!(!steps.is_empty(), "{victim:?}: no step was recorded");
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let done = std::sync::Mutex::new((0, 0));
+    assert!(!steps.is_empty(), "{victim:?}: no step was recorded of {recorded:?}");
+    let next = AtomicUsize::new(0);
+    let hits = AtomicUsize::new(0);
+    let verbose = std::env::var_os("CENOTE_VERBOSE").is_some();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    let Some(step) = steps.get(at) else { break };
+                while let Some(step) = steps.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let (_, hit) = work(victim, Some(step.clone()));
-                    let mut done = done.lock().unwrap();
-                    done.0 += 1;
-                    done.1 += u64::from(hit);
-                    if std::env::var_os("CENOTE_VERBOSE").is_some() {
+                    hits.fetch_add(usize::from(hit), Ordering::Relaxed);
+                    if verbose {
                         eprintln!("{victim:?} {step} {}", if hit { "hit" } else { "not reached" });
                     }
                 }
             });
         }
     });
-    let done = *done.lock().unwrap();
-    eprintln!("{victim:?}: {} runs, {} hit, over {} steps", done.0, done.1, recorded.len());
-    done
+    let hits = hits.into_inner();
+    let runs = steps.len();
+    eprintln!("{victim:?}: {runs} runs, {hits} hit, of {} steps, {:?}", recorded.len(), begin.elapsed());
+    // Threads are not on time; most must be.
+    assert!(hits * 10 >= runs * 6, "{victim:?}: {hits} hit of {runs} runs");
+}
+
+fn of_daemon(name: &str) -> bool {
+    !["client:", "lease:", "fork:"].iter().any(|other| name.starts_with(other))
 }
 
 #[test]
-fn every_step() {
-    let (runs, hits) = sweep(changes, Victim::Daemon, |name| name.starts_with("session"), times(1));
-    assert!(hits * 10 > runs * 7, "{hits} of {runs}");
+fn the_daemon_ends_at_every_step_of_a_change() {
+    sweep(changes, Victim::Daemon, |name| of_daemon(name) && !name.starts_with("adopt"), times(2));
+}
+
+#[test]
+fn the_daemon_ends_at_every_step_of_a_takeover() {
+    sweep(takeover, Victim::Daemon, |name| name.starts_with("adopt"), times(1));
+}
+
+#[test]
+fn the_daemon_ends_at_every_step_of_a_move() {
+    sweep(thinning, Victim::Daemon, |name| name.starts_with("move"), times(2));
+}
+
+#[test]
+fn a_writer_ends_at_every_step() {
+    sweep(changes, Victim::Writer, |name| name.starts_with("client:"), times(3));
+}
+
+#[test]
+fn a_reader_ends_at_every_step() {
+    sweep(changes, Victim::Reader, |name| name.starts_with("lease:"), times(3));
+}
+
+#[test]
+fn a_parent_or_a_child_ends_at_every_step_of_a_fork() {
+    sweep(forks, Victim::Forker, |name| name.starts_with("fork:"), times(3));
 }

@@ -185,6 +185,11 @@ impl Agent {
             Ok(line) => Some(Answer::Said(line)),
             Err(RecvTimeoutError::Disconnected) => Some(Answer::Gone),
             Err(RecvTimeoutError::Timeout) if self.is_stopped() => Some(Answer::Stopped),
+            // A child of it may hold the other end.
+            Err(RecvTimeoutError::Timeout) if self.is_gone() => {
+                std::thread::sleep(Duration::from_millis(5));
+                Some(self.lines.try_recv().map_or(Answer::Gone, Answer::Said))
+            }
             Err(RecvTimeoutError::Timeout) => None,
         }
     }
@@ -244,6 +249,13 @@ fn lines_of(from: impl std::io::Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
+/// What became of a forked child.
+pub(crate) enum Forked {
+    Goes(Agent),
+    Stopped(PidFd),
+    Gone,
+}
+
 /// How a scene's daemon runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
@@ -262,7 +274,7 @@ pub(crate) struct Scene {
     dir: tempfile::TempDir,
     setting: Setting,
     daemon: RefCell<Option<Agent>>,
-    seen: Option<PathBuf>,
+    recording: bool,
     /// Daemons that were killed or stopped by their steps, and what became of them.
     pub(crate) daemons_hit: RefCell<Vec<String>>,
     pub(crate) chance: RefCell<Chance>,
@@ -280,7 +292,7 @@ impl Scene {
             dir,
             setting,
             daemon: RefCell::new(None),
-            seen: None,
+            recording: false,
             daemons_hit: RefCell::default(),
             chance: RefCell::new(Chance::of(test)),
             listener: RefCell::default(),
@@ -289,13 +301,21 @@ impl Scene {
 
     /// Has every process of the scene write down the steps that it reaches.
     pub(crate) fn recording(mut self) -> Scene {
-        self.seen = Some(self.dir.path().join("steps"));
+        self.recording = true;
         self
     }
 
-    /// How often each step was reached.
-    pub(crate) fn recorded(&self) -> BTreeMap<String, u64> {
-        let text = std::fs::read_to_string(self.seen.as_ref().unwrap()).unwrap_or_default();
+    pub(crate) fn is_recording(&self) -> bool {
+        self.recording
+    }
+
+    fn seen(&self, what: &str) -> PathBuf {
+        self.dir.path().join(format!("steps of {what}"))
+    }
+
+    /// How often each step was reached by the processes of that name.
+    pub(crate) fn recorded(&self, what: &str) -> BTreeMap<String, u64> {
+        let text = std::fs::read_to_string(self.seen(what)).unwrap_or_default();
         let mut counts = BTreeMap::new();
         for line in text.lines() {
             *counts.entry(line.to_owned()).or_default() += 1;
@@ -303,12 +323,8 @@ impl Scene {
         counts
     }
 
-    pub(crate) fn is_recording(&self) -> bool {
-        self.seen.is_some()
-    }
-
-    pub(crate) fn forget_recorded(&self) {
-        let _ = std::fs::remove_file(self.seen.as_ref().unwrap());
+    pub(crate) fn forget_recorded(&self, what: &str) {
+        let _ = std::fs::remove_file(self.seen(what));
     }
 
     pub(crate) fn run_dir(&self) -> PathBuf {
@@ -323,17 +339,17 @@ impl Scene {
         self.dir.path().join("errors")
     }
 
-    pub(crate) fn command(&self) -> Command {
+    fn command(&self, what: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_torture-agent"));
-        if let Some(seen) = &self.seen {
-            command.env("CENOTE_STEPS_SEEN", seen);
+        if self.recording {
+            command.env("CENOTE_STEPS_SEEN", self.seen(what));
         }
         command
     }
 
     /// A daemon, not waited for.
     pub(crate) fn daemon_to_be(&self, step: Option<&Step>) -> Agent {
-        let mut command = self.command();
+        let mut command = self.command("the daemon");
         let numbers = [self.setting.capacity, self.setting.reserve].map(|n| n.to_string());
         command.arg("daemon").arg(self.run_dir()).args(numbers).arg("-");
         Agent::spawn(command, "the daemon", &self.errors(), step)
@@ -440,7 +456,7 @@ impl Scene {
 
     /// A client, not waited for.
     pub(crate) fn client_to_be(&self, what: &str, answer_ms: u64, step: Option<&Step>) -> Agent {
-        let mut command = self.command();
+        let mut command = self.command(what);
         command.arg("client").arg(self.run_dir()).arg(answer_ms.to_string());
         Agent::spawn(command, what, &self.errors(), step)
     }
@@ -457,47 +473,58 @@ impl Scene {
         })
     }
 
-    /// Has `agent` fork; the child as one more agent, or why there is none.
-    pub(crate) fn fork(&self, agent: &mut Agent) -> Result<Agent, Answer> {
+    /// Has `agent` fork: its own answer, and the child, if it came so far.
+    pub(crate) fn fork(&self, agent: &mut Agent) -> (Answer, Forked) {
         let path = self.dir.path().join("forked");
-        let mut listener = self.listener.borrow_mut();
-        let listener = listener.get_or_insert_with(|| {
+        self.listener.borrow_mut().get_or_insert_with(|| {
             let listener = UnixListener::bind(&path).unwrap();
             listener.set_nonblocking(true).unwrap();
             listener
         });
-        let pid: u32 = match self.ask(agent, &format!("fork {}", path.display())) {
-            Answer::Said(text) => text.strip_prefix("ok ").unwrap().parse().unwrap(),
-            other => return Err(other),
+        let answer = self.ask(agent, &format!("fork {}", path.display()));
+        let child = self.child_of(agent, &answer);
+        (answer, child)
+    }
+
+    /// The child that `agent` has forked, as it says.
+    pub(crate) fn child_of(&self, agent: &Agent, answer: &Answer) -> Forked {
+        let pid = match answer {
+            Answer::Said(text) => text.strip_prefix("ok ").unwrap().parse::<u32>().ok(),
+            _ => None,
         };
-        let pidfd = PidFd::open(ProcessId(pid));
+        let pidfd = pid.map(|pid| PidFd::open(ProcessId(pid)));
+        let listener = self.listener.borrow();
         let begin = Instant::now();
         let stream: UnixStream = loop {
-            match listener.accept() {
-                Ok((stream, _)) => break stream,
-                Err(_) if pidfd.is_err() => return Err(Answer::Gone),
-                Err(_) => {}
+            if let Ok((stream, _)) = listener.as_ref().unwrap().accept() {
+                break stream;
             }
-            if pidfd.as_ref().is_ok_and(|p| !p.is_alive().unwrap()) {
-                return Err(Answer::Gone);
+            match (&pidfd, pid) {
+                // Its parent did not come so far as to say who it is: it comes, or it does not.
+                (None, _) if begin.elapsed() > Duration::from_millis(300) => return Forked::Gone,
+                (Some(Err(_)), _) => return Forked::Gone,
+                (Some(Ok(pidfd)), _) if !pidfd.is_alive().unwrap() => return Forked::Gone,
+                (Some(Ok(_)), Some(pid)) if matches!(state(ProcessId(pid)), Some('T' | 't')) => {
+                    return Forked::Stopped(PidFd::open(ProcessId(pid)).unwrap());
+                }
+                _ => {}
             }
-            if matches!(state(ProcessId(pid)), Some('T' | 't')) {
-                return Err(Answer::Stopped);
-            }
-            assert!(begin.elapsed() < HANGS_AFTER, "a forked child hangs");
+            assert!(begin.elapsed() < HANGS_AFTER, "a forked child (process {pid:?}) hangs");
             std::thread::sleep(Duration::from_millis(1));
         };
         stream.set_nonblocking(false).unwrap();
+        let peer = cenote_region::process::peer_credentials(&stream).unwrap();
+        assert!(pid.is_none_or(|pid| pid == peer.pid.0), "another child than {pid:?}: {peer:?}");
         let child = Agent {
             what: format!("a child of {}", agent.what),
-            pid,
+            pid: peer.pid.0,
             child: None,
-            pidfd: pidfd.map_err(|_| Answer::Gone)?,
+            pidfd: PidFd::open(peer.pid).unwrap(),
             input: Box::new(stream.try_clone().unwrap()),
             lines: lines_of(stream),
             step: None,
         };
-        Ok(child.ready())
+        Forked::Goes(child.ready())
     }
 
     pub(crate) fn connect(&self) -> Pool {
