@@ -1,8 +1,9 @@
 """What a process has to itself, and what a folder takes: by the kernel's account.
 
 *Own memory* is what would come back if the process ended: Private_Clean + Private_Dirty of
-/proc/PID/smaps_rollup, and its page tables (VmPTE). Pages of the pool are mapped shared, so
-they count for nobody; the page tables that reach them do count.
+/proc/PID/smaps_rollup, and its page tables (VmPTE). A page of the pool counts for nobody
+while two processes have it mapped (the demo's own process has the table mapped throughout);
+the page tables that reach it do count.
 """
 
 from __future__ import annotations

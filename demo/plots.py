@@ -240,8 +240,9 @@ def cumulative_ic(outcome: Outcome, horizon_days: int) -> str:
                 if other != number:
                     axis.plot(sparse, curve[::step], color=FAINT, linewidth=0.9)
             curve = np.where(np.cumsum(known[number]) > 0, curves[number], np.nan)
-            axis.fill_between(dates, curve, color=POOL, alpha=0.13, linewidth=0)
-            axis.plot(dates, curve, color=POOL, linewidth=1.8)
+            fine = slice(None, None, max(1, step // 3))
+            axis.fill_between(dates[fine], curve[fine], color=POOL, alpha=0.13, linewidth=0)
+            axis.plot(dates[fine], curve[fine], color=POOL, linewidth=1.8)
             axis.axhline(0, color="#9fb3b7", linewidth=0.8)
             axis.set_title(verdict.factor.title)
             axis.grid(axis="x", visible=False)

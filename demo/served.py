@@ -64,7 +64,8 @@ class ServedPool:
 
     def __enter__(self) -> ServedPool:
         sweep()
-        arguments = [command(), "serve", "--address", self.address,
+        # Nothing is allocated ahead, so that what the pool takes is what is in it.
+        arguments = [command(), "serve", "--address", self.address, "--reserve", "0",
                      "--idle-exit", str(IDLE_EXIT_S)]
         with self._log.open("wb") as log:
             # A session of its own: Ctrl-C in the terminal reaches the demo alone.

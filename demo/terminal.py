@@ -98,13 +98,15 @@ def _memory(outcome: Outcome) -> str:
     head = ["MiB", "libraries", "+ table", "page tables", "computed"]
     head += ["│ own copy: + table", "computed"] if outcome.own else []
     body = table(rows, head)
-    total = sum(record.own("computed") for record in outcome.pooled if record.done)
-    total += outcome.pool_peak_bytes + outcome.daemon_own_bytes
-    line = (f"  all together, with the pool and its daemon {total / MIB:,.0f} MiB "
-            f"(of which pool {outcome.pool_peak_bytes / MIB:,.0f})")
+    done = [record for record in outcome.pooled if record.done]
+    total = sum(record.own("holding") for record in done)
+    total += outcome.put.pool_bytes + outcome.daemon_own_bytes
+    line = (f"  all together, holding the table: {total / MIB:,.0f} MiB with the pool "
+            f"({outcome.put.pool_bytes / MIB:,.0f}) and its daemon "
+            f"({outcome.daemon_own_bytes / MIB:,.0f})")
     if outcome.own:
-        without = sum(record.own("computed") for record in outcome.own)
-        line += f"; without {without / MIB:,.0f} MiB"
+        without = sum(record.own("holding") for record in outcome.own)
+        line += f", {without / MIB:,.0f} MiB with own copies"
     return f"{body}\n{line}"
 
 

@@ -110,6 +110,7 @@ def _tell(parent: Connection, name: str, measured: bool = False, **facts: Any) -
 
 def _import(factor: Factor, task: Task) -> None:
     """Loads all libraries now, so that they count as the interpreter's memory."""
+    import numpy  # noqa: F401
     import pyarrow  # noqa: F401
     import pyarrow.compute  # noqa: F401
     import pyarrow.csv  # noqa: F401
