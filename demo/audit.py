@@ -98,7 +98,7 @@ def _per_bar(bars: pl.DataFrame) -> list[tuple[str, int, str]]:
         checks.append(("no volume", pl.col("volume").is_null(), "counts as missing"))
         checks.append(("volume of zero", pl.col("volume") <= 0, "counts as missing"))
     move = pl.col("close") / pl.col("close").shift(1).over("ticker") - 1
-    checks.append((f"close moves by more than {JUMP_MIN:.0%} in a day (a split or a spin-off?)",
+    checks.append((f"close moves over {JUMP_MIN:.0%} in a day (split, spin-off?)",
                    move.abs() > JUMP_MIN, "used as it is"))
     counts = bars.select(expression.sum().alias(str(number))
                          for number, (_, expression, _) in enumerate(checks)).row(0)

@@ -58,10 +58,11 @@ def run(data: Data, say: Say, compare: bool = True) -> Outcome:
         chosen = [factor for factor in FACTORS if set(factor.needs) <= set(columns)]
         tasks = [Task(factor.name, windows, columns, found.in_order) for factor in chosen]
 
-        say(f"{len(tasks)} processes compute a factor each, in place; one will be killed")
+        say(f"{len(tasks)} processes compute a factor each, in place; one of them is killed on the way")
         witness = _Witness(pool)
         pooled = Crew(witness.look).work([_pooled(task, pool_served.address) for task in tasks])
         info = settled(pool)
+        _list(pool_served, say)
         outcome = Outcome(
             data=data, audit=found, windows=windows, columns=columns,
             put=_counted(put, frame.num_rows), pooled=pooled, own=None,
@@ -117,6 +118,13 @@ def _put(data: Data, served_pool: ServedPool, pool: Any, say: Say) -> Put:
     settled(pool)
     return Put(shlex.join(shown), wall_s, cpu_s, 0, _size(data.path),
                memory.occupied_bytes(served_pool.run_dir))
+
+
+def _list(served_pool: ServedPool, say: Say) -> None:
+    """Shows what is in the pool, as a user would look."""
+    say("what is in the pool now\n  $ cenote ls")
+    subprocess.run([served.command(), "ls", "--address", served_pool.address],
+                   stdin=subprocess.DEVNULL, check=False)
 
 
 def _counted(put: Put, n_rows: int) -> Put:

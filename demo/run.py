@@ -5,6 +5,7 @@ place, kill one of them on the way, lose nothing, and say what the factors were 
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
@@ -64,6 +65,9 @@ def main() -> int:
     except KeyboardInterrupt:
         print("\ndemo: interrupted; the pool and its processes are gone", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # Whoever read the output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 def _job(given: argparse.Namespace) -> int:
@@ -83,6 +87,8 @@ def _job(given: argparse.Namespace) -> int:
         outcome = job.run(data, terminal.say, compare=not given.no_compare)
         terminal.say("report")
         report.write(outcome, given.report)
+    except BrokenPipeError:
+        raise
     except (load.DataError, served.PoolFault, job.JobFault, CrewFault, cenote.CenoteError,
             OSError) as error:
         print(f"demo: {error}", file=sys.stderr)

@@ -27,13 +27,15 @@ def say(text: str) -> None:
         print(paint(rest, "2"), flush=True)
 
 
-def table(rows: list[list[str]], head: list[str], left: int = 1) -> str:
-    """Columns as wide as they need; the first `left` ones to the left, numbers to the right."""
+def table(rows: list[list[str]], head: list[str], left: tuple[int, ...] = (0,)) -> str:
+    """Columns as wide as they need; those of `left` to the left, numbers to the right."""
     widths = [max(len(row[at]) for row in [head, *rows]) for at in range(len(head))]
+
     def line(row: list[str]) -> str:
-        cells = [cell.ljust(width) if at < left else cell.rjust(width)
+        cells = [cell.ljust(width) if at in left else cell.rjust(width)
                  for at, (cell, width) in enumerate(zip(row, widths, strict=True))]
         return "  " + "  ".join(cells).rstrip()
+
     rule = "  " + "  ".join("─" * width for width in widths)
     return "\n".join([paint(line(head), "2"), paint(rule, "2"), *map(line, rows)])
 
@@ -78,7 +80,7 @@ def _load(outcome: Outcome) -> str:
 def _bad_rows(outcome: Outcome) -> str:
     found = outcome.audit.findings
     body = table([[finding.what, f"{finding.count:,}", finding.treatment] for finding in found],
-                 ["what", "count", "the factors"], left=1) if found else "  none found"
+                 ["what", "count", "the factors"], left=(0, 2)) if found else "  none found"
     return f"{body}\n{_note(outcome.data.caveat)}"
 
 
@@ -107,7 +109,10 @@ def _memory(outcome: Outcome) -> str:
     if outcome.own:
         without = sum(record.own("holding") for record in outcome.own)
         line += f", {without / MIB:,.0f} MiB with own copies"
-    return f"{body}\n{line}"
+    note = _note("Private pages and page tables, by the kernel (smaps_rollup, VmPTE), after every "
+                 "value has been read. The last process ran nearly alone: pages of libraries that "
+                 "the others shared were its own.")
+    return f"{body}\n{line}\n{note}"
 
 
 def _mib(n_bytes: int) -> str:
@@ -118,7 +123,7 @@ def _coefficients(outcome: Outcome) -> str:
     horizons = list(outcome.verdicts[0].summaries) if outcome.verdicts else []
     head = ["factor"]
     for horizon in horizons:
-        head += [f"{horizon}d: mean IC", "std", "ICIR", "t", "dates"]
+        head += [f"IC {horizon}d", "std", "ICIR", "t", "dates"]
     rows = []
     for verdict in outcome.verdicts:
         row = [verdict.factor.name]
@@ -127,7 +132,7 @@ def _coefficients(outcome: Outcome) -> str:
                     number(summary.icir, 2), number(summary.t_apart, 2),
                     f"{summary.n_dates:,}/{summary.n_apart}"]
         rows.append(row)
-    notes = ("Spearman per date, signal at close t, traded at close t+1. dates: all / those "
+    notes = ("IC: mean over the dates; Spearman per date, signal at close t, traded at close t+1. dates: all / those "
              "without overlapping returns, on which t rests (a t over all dates would be "
              "optimistic). Of so many figures some pass 2 by chance.")
     skipped = [f"\n  not computed, for want of a column: {factor.name}"

@@ -154,7 +154,9 @@ class _Pooled:
         return table, _as_bars(frame.to_pandas(), self._task)
 
     def store(self, result: pa.Table, halfway: Any) -> None:
-        with self._pool.writer(frame_name(self._factor.name), result.schema) as writer:
+        source = f"{self._factor.name} of {PRICES} v{self._frame.version}"
+        with self._pool.writer(frame_name(self._factor.name), result.schema,
+                               source=source) as writer:
             for number, part in enumerate(_parts(result)):
                 if number == PARTS // 2:
                     halfway()
@@ -220,12 +222,10 @@ def _sorted(table: pa.Table, task: Task) -> pa.Table:
 
 def _result(table: pa.Table, values: Any) -> pa.Table:
     """Date and ticker as they came, without a copy, and the factor's values beside them."""
-    import numpy as np
     import pyarrow as pa
 
-    # A null for every value that is not there, whichever library computed it.
-    numbers = values.to_numpy()
-    value = pa.array(numbers, mask=np.isnan(numbers))
+    # pyarrow.array would import pandas, which a process with Polars does without.
+    value = values.to_arrow() if hasattr(values, "to_arrow") else pa.Array.from_pandas(values)
     return pa.table({"date": table.column(0), "ticker": table.column(1), "value": value})
 
 
