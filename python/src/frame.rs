@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 use crate::door::{self, at_once};
 use crate::pool::Pool;
 use crate::schema::Schema;
-use crate::{capsule, export};
+use crate::{capsule, export, pyarrow};
 
 /// One version of a table, or a part of it, leased: read in place, read-only.
 ///
@@ -24,12 +24,11 @@ pub(crate) struct Frame {
     frame: cenote::Frame,
     /// What `to_arrow` made.
     table: PyOnceLock<Py<PyAny>>,
-    schema: PyOnceLock<Py<PyAny>>,
 }
 
 impl Frame {
     pub(crate) fn new(frame: cenote::Frame) -> Frame {
-        Frame { frame, table: PyOnceLock::new(), schema: PyOnceLock::new() }
+        Frame { frame, table: PyOnceLock::new() }
     }
 
     pub(crate) fn inner(&self) -> &cenote::Frame {
@@ -105,15 +104,12 @@ impl Frame {
     /// The schema: a pyarrow.Schema, or a cenote.Schema where PyArrow is not installed.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let make = || -> PyResult<Py<PyAny>> {
-            let own = Bound::new(py, Schema(self.frame.schema().clone()))?;
-            match py.import("pyarrow") {
-                Ok(pyarrow) => Ok(pyarrow.call_method1("schema", (own,))?.unbind()),
-                Err(error) if error.is_instance_of::<PyImportError>(py) => Ok(own.into_any().unbind()),
-                Err(error) => Err(error),
+        match pyarrow::schema(py, self.frame.schema()) {
+            Err(error) if error.is_instance_of::<PyImportError>(py) => {
+                Ok(Bound::new(py, Schema(self.frame.schema().clone()))?.into_any())
             }
-        };
-        Ok(self.schema.get_or_try_init(py, make)?.bind(py).clone())
+            outcome => outcome,
+        }
     }
 
     /// The frame as a pyarrow.Table: no copy, a chunk for each partition, read-only.
@@ -125,9 +121,8 @@ impl Frame {
         if let Some(table) = self.table.get(py) {
             return Ok(table.bind(py).clone());
         }
-        let read = read_stream(py)?;
-        let stream = self.__arrow_c_stream__(py, None)?;
-        let table = read.call1((stream,))?.call_method0("read_all")?;
+        let batches = door::call(py, || self.frame.batches())?;
+        let table = pyarrow::table(py, self.frame.schema(), batches)?;
         Ok(self.table.get_or_init(py, || table.unbind()).bind(py).clone())
     }
 
@@ -220,16 +215,6 @@ impl Frame {
             self.columns_text()
         )
     }
-}
-
-/// PyArrow's way in for a stream.
-fn read_stream(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static READ: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let find = || -> PyResult<Py<PyAny>> {
-        let reader = py.import("pyarrow")?.getattr("RecordBatchReader")?;
-        Ok(reader.getattr("_import_from_c_capsule")?.unbind())
-    };
-    Ok(READ.get_or_try_init(py, find)?.bind(py))
 }
 
 /// The frame that a reference names, through a connection to its pool.

@@ -21,6 +21,7 @@ mod feed;
 mod frame;
 mod part;
 mod pool;
+mod pyarrow;
 mod raise;
 mod report;
 mod schema;
