@@ -10,6 +10,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
+    clippy::print_stdout,
+    clippy::arc_with_non_send_sync,
     reason = "a test fails where it unwraps; its numbers are small"
 )]
 
