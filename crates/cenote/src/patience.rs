@@ -11,9 +11,11 @@ use crate::error::Error;
 
 /// How often a wait asks.
 pub(crate) const EVERY: Duration = Duration::from_millis(100);
-/// Room for a put is waited for in pieces of this length. Shorter than [`EVERY`], so that
-/// nobody is asked while the connection is in use: a fork needs it.
-const PIECE: Duration = Duration::from_millis(50);
+/// Room for a put is waited for in pieces of this length, and this process's connection is in
+/// use for so long: other threads and forks need it, too.
+const PIECE: Duration = Duration::from_millis(10);
+/// Between two pieces.
+const PAUSE: Duration = Duration::from_millis(40);
 
 /// An error of the program's own.
 pub type Stop = Box<dyn std::error::Error + Send + Sync>;
@@ -44,7 +46,10 @@ pub(crate) fn until_room<T>(
     loop {
         let left = wait.saturating_sub(begin.elapsed());
         match attempt(left.min(PIECE)) {
-            Err(Error::Refused(crate::Refusal::Exhausted { .. })) if left > PIECE => go_on()?,
+            Err(Error::Refused(crate::Refusal::Exhausted { .. })) if left > PIECE => {
+                go_on()?;
+                std::thread::sleep(PAUSE.min(left));
+            }
             outcome => return outcome,
         }
     }
