@@ -15,6 +15,7 @@ pub mod message;
 pub mod page;
 pub mod pool;
 pub mod protocol;
+pub mod refusal;
 pub mod row;
 pub mod rundir;
 pub mod server;

@@ -18,7 +18,6 @@
 //! not find it. A version's chunks are retired only when nobody leases its manifest.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io;
 
 use super::Memory;
 use super::board::{Board, Location};
@@ -30,45 +29,11 @@ use crate::row::{Change, Row};
 
 mod adopt;
 mod collect;
+mod world;
 
 pub use adopt::{Adopted, Lost, ManifestChunks};
 pub use collect::Freed;
-
-/// What the ledger cannot do by itself.
-pub trait World {
-    /// The memory of head tables.
-    type Heads: Memory;
-
-    /// Makes sure that the board has this many entries and records allocated.
-    ///
-    /// # Errors
-    /// No space.
-    fn grow_board(&mut self, entries: u64, records: u64) -> io::Result<()>;
-
-    /// Zeroed memory for head table `number`.
-    ///
-    /// # Errors
-    /// No space.
-    fn make_heads(&mut self, number: u64, words: u64) -> io::Result<Self::Heads>;
-
-    /// A head table that readers no longer need to find.
-    fn drop_heads(&mut self, number: u64);
-
-    /// Stores a manifest's bytes in an arena of the pool's own.
-    ///
-    /// # Errors
-    /// No space.
-    fn write_manifest(&mut self, bytes: &[u8]) -> io::Result<Place>;
-
-    /// Makes a change durable: after this returns it survives the daemon.
-    ///
-    /// # Errors
-    /// The log cannot be written; nothing has happened.
-    fn log(&mut self, change: &Change) -> io::Result<()>;
-
-    /// A named place in a sequence, where a test may stop the world.
-    fn step(&mut self, _name: &'static str) {}
-}
+pub use world::{IfExists, LedgerError, World};
 
 /// A chunk that its writer has sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -137,40 +102,6 @@ pub struct Ledger<M, H> {
     retired_versions: Vec<(u64, Version)>,
     retired_places: Vec<RetiredPlace>,
     ticket: u64,
-}
-
-/// How a commit treats a name that exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum IfExists {
-    /// Refuse.
-    Fail,
-    /// Publish a new version.
-    Replace,
-}
-
-/// Why a change was refused; nothing has happened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LedgerError {
-    /// The name is taken.
-    #[error("frame {0:?} exists")]
-    Exists(String),
-    /// There is no such name.
-    #[error("no frame {0:?}")]
-    NotFound(String),
-    /// The board has no slot left.
-    #[error("the board is full: {used} of {room} {what}")]
-    BoardFull {
-        /// Entries or records.
-        what: &'static str,
-        /// In use.
-        used: u64,
-        /// In all.
-        room: u64,
-    },
-    /// The world refused.
-    #[error("the pool could not write")]
-    Io(#[from] io::Error),
 }
 
 impl<M: Memory, H: Memory> Ledger<M, H> {
