@@ -462,7 +462,12 @@ impl Scene {
     }
 
     pub(crate) fn client(&self, what: &str) -> Agent {
-        self.client_to_be(what, 20_000, None).ready()
+        let mut client = self.client_to_be(what, 20_000, None);
+        let answer = client.hear(|| {
+            self.tend();
+        });
+        assert_eq!(answer, Answer::Said("ready".to_owned()), "{what}");
+        client
     }
 
     /// Asks a client, and looks after the daemon meanwhile.
@@ -514,12 +519,13 @@ impl Scene {
         };
         stream.set_nonblocking(false).unwrap();
         let peer = cenote_region::process::peer_credentials(&stream).unwrap();
-        assert!(pid.is_none_or(|pid| pid == peer.pid.0), "another child than {pid:?}: {peer:?}");
+        let peer_pid = peer.pid.unwrap();
+        assert!(pid.is_none_or(|pid| pid == peer_pid.0), "another child than {pid:?}: {peer:?}");
         let child = Agent {
             what: format!("a child of {}", agent.what),
-            pid: peer.pid.0,
+            pid: peer_pid.0,
             child: None,
-            pidfd: PidFd::open(peer.pid).unwrap(),
+            pidfd: PidFd::open(peer_pid).unwrap(),
             input: Box::new(stream.try_clone().unwrap()),
             lines: lines_of(stream),
             step: None,
