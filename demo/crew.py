@@ -15,7 +15,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from demo import worker
-from demo.worker import Step, Task
+from demo.bars import Task
+from demo.worker import Step
 
 LIMIT_S = 240.0
 """All processes together."""

@@ -18,6 +18,7 @@ from pathlib import Path
 
 KIB = 1024
 MIB = 1 << 20
+SHMEM_HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def machine() -> dict[str, str]:
         "cores": str(len(os.sched_getaffinity(0))),
         "memory": f"{memory_bytes / 2**30:.1f} GiB",
         "kernel": platform.release(),
-        "huge pages for shared memory": _chosen("/sys/kernel/mm/transparent_hugepage/shmem_enabled"),
+        "huge pages for shared memory": _chosen(SHMEM_HUGE_PAGES),
         "Python": platform.python_version(),
     }
 

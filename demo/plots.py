@@ -283,6 +283,7 @@ def _multiples(count: int, height_in: float) -> tuple[Any, list[Any]]:
 
 
 def _few_dates(axis: Any) -> None:
-    locator = matplotlib.dates.AutoDateLocator(minticks=2, maxticks=5)
+    dates: Any = matplotlib.dates
+    locator = dates.AutoDateLocator(minticks=2, maxticks=5)
     axis.xaxis.set_major_locator(locator)
-    axis.xaxis.set_major_formatter(matplotlib.dates.ConciseDateFormatter(locator, show_offset=False))
+    axis.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, show_offset=False))

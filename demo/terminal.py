@@ -132,9 +132,9 @@ def _coefficients(outcome: Outcome) -> str:
                     number(summary.icir, 2), number(summary.t_apart, 2),
                     f"{summary.n_dates:,}/{summary.n_apart}"]
         rows.append(row)
-    notes = ("IC: mean over the dates; Spearman per date, signal at close t, traded at close t+1. dates: all / those "
-             "without overlapping returns, on which t rests (a t over all dates would be "
-             "optimistic). Of so many figures some pass 2 by chance.")
+    notes = ("IC: mean over the dates; Spearman per date, signal at close t, traded at close t+1. "
+             "dates: all / those without overlapping returns, on which t rests (a t over all "
+             "dates would be optimistic). Of so many figures some pass 2 by chance.")
     skipped = [f"\n  not computed, for want of a column: {factor.name}"
                for factor in outcome.skipped]
     return f"{table(rows, head)}\n{_note(notes)}{''.join(skipped)}"

@@ -61,7 +61,7 @@ def test_columns_are_known_by_many_names() -> None:
     assert load.meanings(["Date", "SYMBOL", "Adj Close", "Close", "Vol"]) == {
         "date": "Date", "ticker": "SYMBOL", "close": "Close", "volume": "Vol"}
     assert load.meanings(["name", "ticker", "date", "close"])["ticker"] == "ticker"
-    with pytest.raises(load.DataError, match="no column for the ticker: .* among date, close"):
+    with pytest.raises(load.DataError, match=r"no column for the ticker: .* among date, close"):
         load.meanings(["date", "close"])
 
 
