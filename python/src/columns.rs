@@ -77,14 +77,18 @@ fn column(value: &Bound<'_, PyAny>) -> Result<ArrayRef, Fault> {
     let py = value.py();
     let arrow = |error: arrow_schema::ArrowError| Fault::Type(error.to_string());
     if speaks(value, "__arrow_c_array__")? {
-        return Ok(capsule::array(value)?.map_err(arrow)?.0);
+        return checked(capsule::array(value)?.map_err(arrow)?.0);
     }
     if speaks(value, "__arrow_c_stream__")? {
         let reader = capsule::arrays(value)?.map_err(arrow)?;
         let empty = new_empty_array(arrow_array::ArrayReader::field(&reader).data_type());
         let chunks = reader.collect::<Result<Vec<_>, _>>().map_err(arrow)?;
+        let chunks = chunks.into_iter().map(checked).collect::<Result<Vec<_>, _>>()?;
         let chunks: Vec<&dyn Array> = chunks.iter().map(AsRef::as_ref).collect();
-        return if chunks.is_empty() { Ok(empty) } else { arrow_select::concat::concat(&chunks).map_err(arrow) };
+        if chunks.is_empty() {
+            return Ok(empty);
+        }
+        return arrow_select::concat::concat(&chunks).map_err(arrow);
     }
     if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Err(Fault::Type(format!("{} is one value, not a column of them", type_name(value))));
@@ -110,6 +114,15 @@ fn column(value: &Bound<'_, PyAny>) -> Result<ArrayRef, Fault> {
         }
         name => fixed(Bytes::of(&data)?, name),
     }
+}
+
+/// Another library's array, looked at as `feed` looks at tables.
+fn checked(array: ArrayRef) -> Result<ArrayRef, Fault> {
+    if !array.data_type().is_primitive() {
+        let outcome = array.to_data().validate_full();
+        outcome.map_err(|error| Fault::Value(format!("it is not valid: {error}")))?;
+    }
+    Ok(array)
 }
 
 /// Another object's buffer: contiguous, of one dimension unless it is of characters.

@@ -12,7 +12,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMapping, PyString};
 
 use crate::capsule::{self, speaks};
 use crate::columns;
-use crate::door::signals;
+use crate::door::{at_once, signals};
 use crate::frame::Frame;
 use crate::raise::{argument, unsupported};
 use crate::selection::type_name;
@@ -74,17 +74,37 @@ fn table(data: &Bound<'_, PyAny>) -> PyResult<Option<Feed>> {
     if speaks(data, "__arrow_c_stream__")? {
         let reader = capsule::batches(data)?.map_err(wrong)?;
         let schema = reader.schema();
-        let batches = reader.map(|batch| batch.map_err(|error| Error::Source(error.into())));
+        let batches = reader.map(|batch| {
+            let batch = batch.map_err(|error| Error::Source(error.into()))?;
+            checked(&batch).map(|()| batch)
+        });
         return Ok(Some(Feed { schema, batches: Box::new(batches) }));
     }
     if speaks(data, "__arrow_c_array__")? {
         let (array, field) = capsule::array(data)?.map_err(wrong)?;
-        return Ok(Some(Feed::one(as_batch(&array, &field).map_err(wrong)?)));
+        let batch = as_batch(&array, &field).map_err(wrong)?;
+        at_once(py, checked(&batch))?;
+        return Ok(Some(Feed::one(batch)));
     }
     match data.cast::<PyMapping>() {
         Ok(mapping) => columns::batch(mapping).map(|batch| Some(Feed::one(batch))),
         Err(_) => Ok(None),
     }
+}
+
+/// Looks at what another library promises: text that is UTF-8, offsets that rise, keys that
+/// have a value. Readers of the pool rely on it. Numbers are not looked at.
+fn checked(batch: &RecordBatch) -> Result<(), Error> {
+    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+        if column.data_type().is_primitive() {
+            continue;
+        }
+        column.to_data().validate_full().map_err(|error| {
+            let text = format!("column {:?} is not valid: {error}", field.name());
+            Error::Source(Python::attach(|py| argument(py, &text)).into())
+        })?;
+    }
+    Ok(())
 }
 
 fn is_pandas(data: &Bound<'_, PyAny>) -> PyResult<bool> {

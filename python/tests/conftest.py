@@ -85,7 +85,7 @@ def settled(pool: cenote.Pool, within_s: float = 3.0) -> dict[str, object]:
 
 def contents(pool: cenote.Pool) -> dict[str, object]:
     """What must be the same before and after a call that fails."""
-    info = settled(pool)
+    info = settled(pool, within_s=1.0)
     return {key: info[key] for key in ("frames", "chunks", "sealed", "retired_held", "leaked")}
 
 
