@@ -176,7 +176,8 @@ def _table(name: str, content: Any, schema: pa.Schema) -> pa.Table:
     if name.endswith(".gz"):
         content, name = gzip.decompress(content), name.removesuffix(".gz")
     if name.endswith((".parquet", ".parq", ".pq")):
-        return pyarrow.parquet.read_table(io.BytesIO(content), columns=schema.names).cast(schema)
+        file = pyarrow.parquet.ParquetFile(io.BytesIO(content))
+        return file.read(columns=schema.names).select(schema.names).cast(schema)
     return pyarrow.csv.read_csv(
         io.BytesIO(content),
         parse_options=pyarrow.csv.ParseOptions(delimiter="\t" if name.endswith(".tsv") else ","),

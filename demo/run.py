@@ -15,6 +15,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 REPORT = ROOT / "demo" / "report.html"
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HELP = """
 what happens:
   1. `cenote serve` starts a pool of this demo's own, in a temporary directory
@@ -58,8 +59,8 @@ def main() -> int:
     parser.add_argument("--no-compare", action="store_true",
                         help="leave out the same job without the pool")
     given = parser.parse_args()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+    for number in ENDING:
+        signal.signal(number, _interrupted)
     try:
         return _job(given)
     except KeyboardInterrupt:
@@ -68,6 +69,13 @@ def main() -> int:
     except BrokenPipeError:  # Whoever read the output has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _interrupted(*_: object) -> None:
+    """The first signal ends the job, and those that follow do not disturb its cleaning up."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _job(given: argparse.Namespace) -> int:

@@ -69,8 +69,12 @@ class ServedPool:
                      "--idle-exit", str(IDLE_EXIT_S)]
         with self._log.open("wb") as log:
             # A session of its own: Ctrl-C in the terminal reaches the demo alone.
-            self._daemon = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, start_new_session=True)
+            try:
+                self._daemon = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log,
+                                                stderr=log, start_new_session=True)
+            except BaseException:
+                self.close()
+                raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -94,15 +98,18 @@ class ServedPool:
     def close(self) -> None:
         """Ends the daemon and removes its directory. May be called again."""
         daemon, self._daemon = self._daemon, None
-        if daemon is not None and daemon.poll() is None:
-            daemon.terminate()
-            try:
+        try:
+            if daemon is not None and daemon.poll() is None:
+                daemon.terminate()
                 daemon.wait(STOP_LIMIT_S)
-            except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:
+            pass  # It is killed below.
+        finally:
+            if daemon is not None and daemon.poll() is None:
                 daemon.kill()
                 daemon.wait()
-        shutil.rmtree(self.run_dir, ignore_errors=True)
-        self._log.unlink(missing_ok=True)
+            shutil.rmtree(self.run_dir, ignore_errors=True)
+            self._log.unlink(missing_ok=True)
 
 
 def sweep() -> None:
