@@ -58,11 +58,13 @@ def _array(numpy: Any, array: Any) -> Described | Problem:
         return "list", array.tolist(), 0
     if dtype.kind not in "biufMmUS":
         return "type", f"NumPy's {dtype} has no Arrow counterpart"
-    array = numpy.ascontiguousarray(array, dtype.newbyteorder("="))
-    if dtype.kind == "U":
-        return "text", array.view(numpy.uint32) if dtype.itemsize else array.size * b"\0", dtype.itemsize // 4
-    if dtype.kind == "S":
-        return "bytes", array.view(numpy.uint8) if dtype.itemsize else array.size * b"\0", dtype.itemsize
+    # Arrow's order is the machine's; text is read as little-endian.
+    array = numpy.ascontiguousarray(array, dtype.newbyteorder("<" if dtype.kind == "U" else "="))
+    if dtype.kind in "US":
+        kind, size = ("text", 4) if dtype.kind == "U" else ("bytes", 1)
+        # Items of no width still count.
+        data = array.view(f"<u{size}") if dtype.itemsize else bytes(array.size)
+        return kind, data, dtype.itemsize // size
     if dtype.kind in "Mm":
         return _times(numpy, array)
     return array.dtype.name, array, 0

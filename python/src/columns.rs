@@ -8,11 +8,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, StringBuilder};
+use arrow_array::types::Int64Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, PrimitiveArray,
     RecordBatch, RecordBatchOptions, UInt64Array, make_array, new_empty_array,
 };
-use arrow_array::types::Int64Type;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema};
 use pyo3::buffer::PyUntypedBuffer;
@@ -91,7 +91,10 @@ fn column(value: &Bound<'_, PyAny>) -> Result<ArrayRef, Fault> {
         return arrow_select::concat::concat(&chunks).map_err(arrow);
     }
     if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
-        return Err(Fault::Type(format!("{} is one value, not a column of them", type_name(value))));
+        return Err(Fault::Type(format!(
+            "{} is one value, not a column of them",
+            type_name(value)
+        )));
     }
     let described = py.import("cenote._columns")?.call_method1("describe", (value,))?;
     let (kind, data, width): (String, Bound<'_, PyAny>, usize) = match described.extract() {
@@ -230,28 +233,30 @@ fn times(bytes: Bytes) -> PrimitiveArray<Int64Type> {
         Buffer::from_slice_ref(buffer.as_slice())
     };
     let values = ScalarBuffer::<i64>::new(buffer, 0, rows);
-    let nulls = values.contains(&NAT).then(|| values.iter().map(|v| *v != NAT).collect::<NullBuffer>());
+    let nulls =
+        values.contains(&NAT).then(|| values.iter().map(|v| *v != NAT).collect::<NullBuffer>());
     PrimitiveArray::new(values, nulls)
 }
 
 fn days(times: &PrimitiveArray<Int64Type>) -> Result<ArrayRef, Fault> {
     let days = times.iter().map(|day| day.map(i32::try_from).transpose());
     let days: Result<Date32Array, _> = days.collect();
-    let days = days.map_err(|_| Fault::Value("a day is beyond what 32 bits can count".to_owned()))?;
+    let days =
+        days.map_err(|_| Fault::Value("a day is beyond what 32 bits can count".to_owned()))?;
     Ok(Arc::new(days))
 }
 
-/// NumPy's fixed-width text: `width` UCS-4 characters an item, padded with NUL.
+/// NumPy's fixed-width text: `width` UCS-4 characters an item, little-endian, padded with NUL.
 fn text(bytes: &Bytes, width: usize) -> Result<ArrayRef, Fault> {
     let stride = width * 4;
-    let count = if stride == 0 { bytes.items() } else { bytes.bytes().len() / stride };
+    let count = bytes.bytes().len().checked_div(stride).unwrap_or_else(|| bytes.items());
     let mut builder = StringBuilder::with_capacity(count, bytes.bytes().len() / 4);
     let mut item = String::with_capacity(stride);
     for row in 0..count {
         item.clear();
         let raw = &bytes.bytes()[row * stride..(row + 1) * stride];
         for unit in raw.chunks_exact(4) {
-            let code = u32::from_ne_bytes([unit[0], unit[1], unit[2], unit[3]]);
+            let code = u32::from_le_bytes([unit[0], unit[1], unit[2], unit[3]]);
             item.push(char::from_u32(code).ok_or_else(|| {
                 Fault::Value(format!("row {row} has {code:#x}, which is no character of Unicode"))
             })?);
@@ -263,7 +268,7 @@ fn text(bytes: &Bytes, width: usize) -> Result<ArrayRef, Fault> {
 
 /// NumPy's fixed-width bytes, padded with NUL.
 fn bytes(bytes: &Bytes, width: usize) -> Result<ArrayRef, Fault> {
-    let count = if width == 0 { bytes.items() } else { bytes.bytes().len() / width };
+    let count = bytes.bytes().len().checked_div(width).unwrap_or_else(|| bytes.items());
     let mut builder = BinaryBuilder::with_capacity(count, bytes.bytes().len());
     for row in 0..count {
         let raw = &bytes.bytes()[row * width..(row + 1) * width];
@@ -287,8 +292,9 @@ enum Item {
 fn from_list(list: &Bound<'_, PyList>) -> Result<ArrayRef, Fault> {
     let mut kind = Item::Nothing;
     for (row, item) in list.iter().enumerate() {
-        let found = item_kind(&item)
-            .ok_or_else(|| Fault::Type(format!("row {row} is {}, which no column can hold", type_name(&item))))?;
+        let found = item_kind(&item).ok_or_else(|| {
+            Fault::Type(format!("row {row} is {}, which no column can hold", type_name(&item)))
+        })?;
         kind = match (kind, found) {
             (kind, Item::Nothing) => kind,
             (Item::Nothing, found) => found,

@@ -176,7 +176,8 @@ impl Stream {
         let number = self.number;
         self.number += 1;
         let Some(feed) = table(&item)? else {
-            let text = format!("batch {number} of the iterator is {}, not a table", type_name(&item));
+            let text =
+                format!("batch {number} of the iterator is {}, not a table", type_name(&item));
             return Err(unsupported(py, &text));
         };
         if let Some(schema) = &self.schema

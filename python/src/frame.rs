@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 use crate::door::{self, at_once};
 use crate::pool::Pool;
 use crate::schema::Schema;
-use crate::{capsule, export, pyarrow};
+use crate::{capsule, pyarrow};
 
 /// One version of a table, or a part of it, leased: read in place, read-only.
 ///
@@ -121,7 +121,7 @@ impl Frame {
         if let Some(table) = self.table.get(py) {
             return Ok(table.bind(py).clone());
         }
-        let batches = door::call(py, || self.frame.batches())?;
+        let batches = door::call(py, || self.frame.export())?;
         let table = pyarrow::table(py, self.frame.schema(), batches)?;
         Ok(self.table.get_or_init(py, || table.unbind()).bind(py).clone())
     }
@@ -190,8 +190,8 @@ impl Frame {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let batches = door::call(py, || self.frame.batches())?;
-        export::stream(py, self.frame.schema().clone(), batches)
+        let stream = door::call(py, || self.frame.export_stream())?;
+        PyCapsule::new_with_value(py, stream, capsule::STREAM)
     }
 
     /// The schema as a PyCapsule `arrow_schema`.
@@ -231,6 +231,9 @@ pub(crate) fn open_reference(
 
 /// The directory of the pool that a reference is for.
 #[pyfunction]
-pub(crate) fn reference_directory(py: Python<'_>, reference: &[u8]) -> PyResult<std::ffi::OsString> {
+pub(crate) fn reference_directory(
+    py: Python<'_>,
+    reference: &[u8],
+) -> PyResult<std::ffi::OsString> {
     at_once(py, FrameRef::from_bytes(reference)).map(|reference| reference.dir.into_os_string())
 }

@@ -16,7 +16,6 @@ mod capsule;
 mod columns;
 mod connect;
 mod door;
-mod export;
 mod feed;
 mod frame;
 mod part;

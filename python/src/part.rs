@@ -88,8 +88,10 @@ impl Open {
     pub(crate) fn close(&self) -> Result<(), Vec<String>> {
         let mut counts = lock(&self.counts);
         let viewed = counts.iter().flatten().zip(self.schema.fields());
-        let names: Vec<_> =
-            viewed.filter(|(count, _)| **count > 0).map(|(_, field)| field.name().clone()).collect();
+        let names: Vec<_> = viewed
+            .filter(|(count, _)| **count > 0)
+            .map(|(_, field)| field.name().clone())
+            .collect();
         if names.is_empty() {
             *counts = None;
             return Ok(());
@@ -172,7 +174,12 @@ struct Column {
 }
 
 impl Column {
-    fn new(py: Python<'_>, open: &Arc<Open>, index: usize, data_type: &DataType) -> PyResult<Column> {
+    fn new(
+        py: Python<'_>,
+        open: &Arc<Open>,
+        index: usize,
+        data_type: &DataType,
+    ) -> PyResult<Column> {
         let bytes = open.part.column(index).map_or(0, |(_, bytes)| bytes);
         let fits = in_place(data_type).and_then(|(format, width)| {
             let (width, bytes) = (isize::try_from(width).ok()?, isize::try_from(bytes).ok()?);
@@ -200,7 +207,9 @@ impl Column {
         {
             let mut counts = lock(&this.open.counts);
             let Some(counts) = counts.as_mut() else {
-                return Err(PyBufferError::new_err("the partition is sealed; it cannot be written"));
+                return Err(PyBufferError::new_err(
+                    "the partition is sealed; it cannot be written",
+                ));
             };
             counts[this.index] += 1;
         }

@@ -296,7 +296,11 @@ impl Pool {
 
     fn __repr__(&self) -> String {
         let path = self.pool.dir().path().display().to_string();
-        if self.embedded { format!("<cenote.Pool embedded in {path}>") } else { format!("<cenote.Pool {path}>") }
+        if self.embedded {
+            format!("<cenote.Pool embedded in {path}>")
+        } else {
+            format!("<cenote.Pool {path}>")
+        }
     }
 }
 

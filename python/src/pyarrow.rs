@@ -5,7 +5,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ffi::FFI_ArrowArray;
-use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -62,14 +61,12 @@ pub(crate) fn schema<'py>(py: Python<'py>, schema: &SchemaRef) -> PyResult<Bound
 pub(crate) fn table<'py>(
     py: Python<'py>,
     schema: &SchemaRef,
-    batches: Vec<RecordBatch>,
+    batches: Vec<FFI_ArrowArray>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let calls = calls(py)?;
     let schema = self::schema(py, schema)?;
     let list = PyList::empty(py);
-    for batch in batches {
-        let data = StructArray::from(batch).into_data();
-        let mut array = FFI_ArrowArray::new(&data);
+    for mut array in batches {
         // PyArrow moves the array out of there, or raises and leaves it to be dropped here.
         let address = (&raw mut array).addr();
         list.append(calls.import_batch.bind(py).call1((address, &schema))?)?;

@@ -154,7 +154,8 @@ pub(crate) fn column_name(name: &Bound<'_, PyAny>) -> PyResult<String> {
     match name.cast::<PyString>() {
         Ok(name) => Ok(name.to_str()?.to_owned()),
         Err(_) => {
-            let text = format!("a column's name is a str, not {} ({})", name.repr()?, type_name(name));
+            let text =
+                format!("a column's name is a str, not {} ({})", name.repr()?, type_name(name));
             Err(unsupported(name.py(), &text))
         }
     }

@@ -41,7 +41,7 @@ struct State {
 
 #[derive(Debug)]
 enum Stage {
-    Ready(FrameWriter),
+    Ready(Box<FrameWriter>),
     /// A call is at work, outside Python's lock.
     Busy,
     Committed(u64),
@@ -51,7 +51,7 @@ enum Stage {
 impl Writer {
     pub(crate) fn new(writer: FrameWriter, name: &str) -> Writer {
         let schema = writer.schema().clone();
-        let state = State { stage: Stage::Ready(writer), open: Vec::new() };
+        let state = State { stage: Stage::Ready(Box::new(writer)), open: Vec::new() };
         Writer { name: name.to_owned(), schema, views: Arc::default(), state: Mutex::new(state) }
     }
 
@@ -64,7 +64,7 @@ impl Writer {
     fn take(&self, py: Python<'_>) -> PyResult<(FrameWriter, Vec<Arc<Open>>)> {
         let mut state = self.state();
         match std::mem::replace(&mut state.stage, Stage::Busy) {
-            Stage::Ready(writer) => Ok((writer, std::mem::take(&mut state.open))),
+            Stage::Ready(writer) => Ok((*writer, std::mem::take(&mut state.open))),
             other => {
                 let busy = matches!(other, Stage::Busy);
                 state.stage = other;
@@ -80,7 +80,7 @@ impl Writer {
     fn put_back(&self, writer: FrameWriter, open: Vec<Arc<Open>>) {
         let mut state = self.state();
         state.open = open;
-        state.stage = Stage::Ready(writer);
+        state.stage = Stage::Ready(Box::new(writer));
     }
 
     /// Ends without a commit.
@@ -267,7 +267,7 @@ impl Drop for Writer {
             for part in open {
                 part.give_up();
             }
-            Python::attach(|py| self.views.end(py, writer));
+            Python::attach(|py| self.views.end(py, *writer));
         }
     }
 }

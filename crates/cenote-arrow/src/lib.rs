@@ -43,7 +43,7 @@ mod plan;
 mod schema;
 mod segment;
 
-pub use layout::{ColumnLayout, ContentError, LayoutError};
+pub use layout::{ColumnLayout, ContentError, FLAT_BUFFERS_MAX, Flat, LayoutError};
 pub use physical::UnsupportedType;
 pub use plan::{ColumnPlan, PlanError};
 pub use schema::{MAX_SCHEMA_BYTES, MAX_SCHEMA_FIELDS, SchemaError, decode_schema, encode_schema};

@@ -284,10 +284,17 @@ impl Pool {
         }
     }
 
-    /// The connection of a session has ended.
-    pub fn disconnected(&self, session: SessionId) {
+    /// Which connection of the session is its present one; `None` if it has ended.
+    pub fn connection(&self, session: SessionId) -> Option<u64> {
+        self.lock().sessions.get(&session).map(|session| session.connection)
+    }
+
+    /// A connection of a session has ended.
+    pub fn disconnected(&self, session: SessionId, connection: u64) {
         let mut core = self.lock();
-        if let Some(session) = core.sessions.get_mut(&session) {
+        if let Some(session) = core.sessions.get_mut(&session)
+            && session.connection == connection
+        {
             session.connected = false;
         }
         self.wake.notify_all();

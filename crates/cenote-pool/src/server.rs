@@ -102,13 +102,10 @@ impl Server {
         // If no thread can be had the connection closes, which tells the client.
         let ended = self.clients.clone();
         let spawned = builder.stack_size(STACK_BYTES).spawn(move || {
+            // However it ends, a panic included, the client hears of it.
+            let _listed = Listed { clients, number };
             let mut connection = Connection { pool, stream, session: None };
             let _ = connection.serve();
-            if let Some(session) = connection.session {
-                connection.pool.disconnected(session);
-            }
-            drop(connection);
-            clients.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
         });
         if spawned.is_err() {
             ended.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
@@ -116,10 +113,32 @@ impl Server {
     }
 }
 
+/// A connection in the server's list.
+struct Listed {
+    clients: Arc<Mutex<HashMap<u64, UnixStream>>>,
+    number: u64,
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.remove(&self.number);
+    }
+}
+
 struct Connection {
     pool: Arc<Pool>,
     stream: UnixStream,
-    session: Option<SessionId>,
+    /// The session, and which of its connections this is.
+    session: Option<(SessionId, u64)>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some((session, connection)) = self.session {
+            self.pool.disconnected(session, connection);
+        }
+    }
 }
 
 impl Connection {
@@ -163,7 +182,8 @@ impl Connection {
                 let peer = Peer::of(&self.stream);
                 let hello = self.pool.hello(protocol, resume, &arenas, peer);
                 if let Ok((Response::Welcome { session, .. }, _)) = &hello {
-                    self.session = Some(*session);
+                    let connection = self.pool.connection(*session).unwrap_or(0);
+                    self.session = Some((*session, connection));
                 }
                 hello
             }
@@ -173,8 +193,23 @@ impl Connection {
             (Some(_), _) if epoch != self.pool.epoch() => {
                 Err(Refusal::Epoch { epoch: self.pool.epoch() })
             }
-            (Some(session), Request::Spare { slots }) => self.pool.spare(session, slots),
-            (Some(session), request) => Ok((self.pool.handle(session, request), None)),
+            (Some((session, connection)), _)
+                if self.pool.connection(session) != Some(connection) =>
+            {
+                // Its client waits for the answer no more, and has said so by another hello.
+                Err(Refusal::NoSession { session })
+            }
+            (Some((session, _)), Request::Spare { slots }) => self.pool.spare(session, slots),
+            (Some((session, connection)), request) => {
+                let response = self.pool.handle(session, request);
+                if let Response::Arena { arena, .. } = response
+                    && self.pool.connection(session) != Some(connection)
+                {
+                    // Nobody hears of this arena.
+                    self.pool.handle(session, Request::Return { arena });
+                }
+                Ok((response, None))
+            }
         };
         outcome.unwrap_or_else(|refusal| (Response::Refused(refusal), None))
     }

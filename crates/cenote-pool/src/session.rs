@@ -46,6 +46,8 @@ pub struct Session {
     pub sequence: u64,
     /// Whether a connection of it is open.
     pub connected: bool,
+    /// Counts its connections: only the last one is heard.
+    pub connection: u64,
     /// Made ahead for a child; the session that asked.
     pub spare_of: Option<SessionId>,
     /// The lock is free and the process may live.
@@ -146,6 +148,7 @@ impl Session {
             arenas: Vec::new(),
             sequence: 0,
             connected: false,
+            connection: 0,
             spare_of,
             quarantined: false,
             since: std::time::Instant::now(),
@@ -156,6 +159,7 @@ impl Session {
     /// The client is connected again.
     pub fn reconnect(&mut self, peer: Peer) {
         self.connected = true;
+        self.connection += 1;
         if peer.pid == self.pid || self.pid == 0 {
             self.pidfd = peer.pidfd;
             self.pid = peer.pid;

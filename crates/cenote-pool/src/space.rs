@@ -165,22 +165,16 @@ impl Space {
         }
         let (_, _, known) = board.view().lengths();
         for number in 0..u32::try_from(known).unwrap_or(u32::MAX) {
-            if board.view().arena(ArenaId(number)).is_some() {
+            let id = ArenaId(number);
+            if board.view().was_arena(id) {
                 // The number of a file that is gone is not given to another.
                 next = next.max(number + 1);
-                if !arenas.contains_key(&ArenaId(number)) {
-                    board.view().clear_arena(ArenaId(number));
-                }
+            }
+            if board.view().arena(id).is_some() && !arenas.contains_key(&id) {
+                board.view().clear_arena(id);
             }
         }
-        Ok(Space {
-            dir,
-            board,
-            arenas,
-            next: next.max(u32::try_from(known).unwrap_or(0)),
-            capacity,
-            own: None,
-        })
+        Ok(Space { dir, board, arenas, next, capacity, own: None })
     }
 
     /// Whether a place lies in an arena that exists, within what was granted.
@@ -364,6 +358,10 @@ impl Space {
         if outcome.is_ok() {
             arena.owner.granted = arena.owner.granted.max(plan.to);
             self.board.view().set_arena(plan.arena, &arena.owner);
+            if arena.owner.session == SessionId::NONE && !arena.book.is_empty() {
+                // Its writer has gone meanwhile: what it was to have is dead.
+                arena.book.close(arena.owner.granted);
+            }
         } else {
             // What was allocated before the failure goes back.
             let _ = punch(&*arena.file, plan.from, plan.to - plan.from);

@@ -163,7 +163,8 @@ pub fn check(name: &str, batches: &[RecordBatch]) -> Result<u64, String> {
 
 fn span(texts: &StringArray, row: usize) -> Result<std::ops::Range<usize>, String> {
     let offsets = texts.value_offsets();
-    let bound = |at: usize| usize::try_from(offsets[at]).map_err(|e| format!("text of row {row}: {e}"));
+    let bound =
+        |at: usize| usize::try_from(offsets[at]).map_err(|e| format!("text of row {row}: {e}"));
     let (start, end) = (bound(row)?, bound(row + 1)?);
     if start > end || end > texts.value_data().len() {
         return Err(format!("text of row {row} is at {start}..{end}"));

@@ -5,18 +5,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow_array::ffi::FFI_ArrowArray;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
-use cenote_pool::id::{EntryId, Generation};
+use cenote_arrow::ColumnLayout;
+use cenote_pool::id::{ArenaId, EntryId, Generation};
 use cenote_pool::message::{Request, Response};
 use cenote_pool::protocol::Memory;
 use cenote_pool::protocol::board::Location;
 use cenote_pool::protocol::heads::hash_name;
 use cenote_pool::protocol::lease::{self, CHUNK_LEASES_MAX, HeadMiss, LeaseError};
 use cenote_pool::protocol::word::{Lease, LeaseKind};
+use cenote_region::mapping::Mapping;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Contradiction, Error};
+use crate::export::{self, Batch};
 use crate::lease::{LeaseSet, pin_version};
 use crate::link::unexpected;
 use crate::memory::{self, ChunkOwner};
@@ -346,20 +351,17 @@ impl Frame {
         })
     }
 
-    /// The columns of one partition as Arrow: read-only, no copy. Each buffer keeps the lease
-    /// of its chunk.
-    fn batch(&self, partition: usize) -> Result<RecordBatch, Error> {
+    /// Comes to each selected column of a partition, verified; returns which of the
+    /// partition's rows are selected. `None` of `each`: the chunk is not what it should be.
+    fn visit(
+        &self,
+        partition: usize,
+        mut each: impl FnMut(&ColumnLayout, ChunkOwner) -> Option<()>,
+    ) -> Result<Range<usize>, Error> {
         let version = &self.version;
         let layouts = version.layouts(partition).map_err(|error| self.damaged(&error))?;
-        let count = self.schema.fields().len();
-        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(count);
-        let (start, end) = (version.starts[partition], version.starts[partition + 1]);
-        let (from, to) = (self.rows.start.max(start), self.rows.end.min(end));
-        let whole = (from, to) == (start, end);
-        let index = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
-        let mut last: Option<(cenote_pool::id::ArenaId, Arc<cenote_region::mapping::Mapping>)> =
-            None;
-        for i in 0..count {
+        let mut last: Option<(ArenaId, Arc<Mapping>)> = None;
+        for i in 0..self.schema.fields().len() {
             let column = self.columns.as_ref().map_or(i, |columns| columns[i] as usize);
             let (Some(at), Some(layout)) =
                 (version.manifest.column(partition, column), layouts.get(column))
@@ -387,15 +389,28 @@ impl Frame {
                 self.verify(at.chunk, &owner)?;
                 self.hold.set.set_verified(position);
             }
-            let array = memory::array(layout, owner)
+            each(layout, owner)
                 .ok_or_else(|| self.damaged(&"a chunk is not where the board says"))?;
-            arrays.push(if whole {
-                array
-            } else {
-                array.slice(index(from - start), index(to - from))
-            });
         }
-        let options = RecordBatchOptions::new().with_row_count(Some(index(to - from)));
+        let (start, end) = (version.starts[partition], version.starts[partition + 1]);
+        let index = |row: u64| usize::try_from(row - start).unwrap_or(usize::MAX);
+        Ok(index(self.rows.start.max(start))..index(self.rows.end.min(end)))
+    }
+
+    /// The columns of one partition as Arrow: read-only, no copy. Each buffer keeps the lease
+    /// of its chunk.
+    fn batch(&self, partition: usize) -> Result<RecordBatch, Error> {
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
+        let rows = self.visit(partition, |layout, owner| {
+            arrays.push(memory::array(layout, owner)?);
+            Some(())
+        })?;
+        for array in &mut arrays {
+            if array.len() != rows.len() {
+                *array = array.slice(rows.start, rows.len());
+            }
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         Ok(RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)?)
     }
 
@@ -425,6 +440,32 @@ impl Frame {
     pub fn batches(&self) -> Result<Vec<RecordBatch>, Error> {
         self.check()?;
         self.partitions().map(|partition| self.batch(partition)).collect()
+    }
+
+    /// Everything selected over Arrow's C data interface, a struct array a partition:
+    /// read-only, no copy. Each array keeps the leases of its partition's chunks.
+    ///
+    /// Cost: about 50 ns a flat column, where [`Self::batches`] and an export of its arrays
+    /// cost 500 ns.
+    ///
+    /// # Errors
+    /// As [`Self::batches`].
+    pub fn export(&self) -> Result<Vec<FFI_ArrowArray>, Error> {
+        self.check()?;
+        let each = |partition| {
+            let mut batch = Batch::with_capacity(self.schema.fields().len());
+            let rows = self.visit(partition, |layout, owner| batch.push(layout, owner))?;
+            Ok(batch.finish(&rows))
+        };
+        self.partitions().map(each).collect()
+    }
+
+    /// [`Self::export`] as a stream.
+    ///
+    /// # Errors
+    /// As [`Self::batches`].
+    pub fn export_stream(&self) -> Result<FFI_ArrowArrayStream, Error> {
+        Ok(export::stream(self.schema.clone(), self.export()?))
     }
 
     /// A frame of some of the columns. Takes no new leases; the old ones stay with it.

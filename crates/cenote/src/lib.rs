@@ -28,6 +28,7 @@
 #![allow(unsafe_code, reason = "leases turn into slices here, in memory.rs")]
 
 mod error;
+mod export;
 mod fork;
 mod frame;
 mod lease;

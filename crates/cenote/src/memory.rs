@@ -66,13 +66,19 @@ pub(crate) fn leased<'a>(mapping: &'a Mapping, place: &Place) -> Option<&'a [u8]
     unsafe { mapping.bytes(place.offset, place.length) }
 }
 
-/// A column over its chunk. `None`: the place is not in the mapping, or not aligned.
-pub(crate) fn array(layout: &ColumnLayout, owner: ChunkOwner) -> Option<ArrayRef> {
+/// The first byte of a column's chunk, good as long as `owner`. `None`: the place is not in
+/// the mapping, or not aligned.
+pub(crate) fn chunk(layout: &ColumnLayout, owner: &ChunkOwner) -> Option<NonNull<u8>> {
     let bytes = owner.bytes()?;
     if bytes.len() != layout.chunk_len() || !bytes.as_ptr().addr().is_multiple_of(64) {
         return None;
     }
-    let start = NonNull::from(bytes).cast();
+    Some(NonNull::from(bytes).cast())
+}
+
+/// A column over its chunk. `None`: as [`chunk`].
+pub(crate) fn array(layout: &ColumnLayout, owner: ChunkOwner) -> Option<ArrayRef> {
+    let start = chunk(layout, &owner)?;
     let owner: Arc<dyn Allocation> = Arc::new(owner);
     // SAFETY: `start` has `chunk_len` bytes, aligned, sealed and leased by `owner`, which each
     // buffer keeps. Their contents are what `ColumnPlan` laid out of a valid array: the

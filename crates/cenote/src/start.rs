@@ -77,6 +77,15 @@ fn log_path(dir: &RunDir) -> PathBuf {
     dir.file("daemon.log")
 }
 
+/// A client takes some six descriptors, and shells give 1,024 where many more are allowed.
+fn raise_descriptors() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Refused, as many clients are served as descriptors last for.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
 /// Serves the pool of `config` until `stop` says so, a client asks, or it has idled.
 ///
 /// `ready` is called once clients can connect.
@@ -89,6 +98,7 @@ pub fn serve(
     stop: &dyn Fn() -> bool,
 ) -> Result<(), Error> {
     let idle = config.idle_exit.is_some();
+    raise_descriptors();
     let owner = Owner::open(config)?;
     let server = Server::bind(owner.clone()).map_err(Error::io("listen"))?;
     ready(&owner);

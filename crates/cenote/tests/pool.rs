@@ -229,3 +229,63 @@ fn many_threads_replace_and_read() {
     let info = settle(&pool);
     assert_eq!((info.leaked, info.retired_held), (0, 0), "{info:?}");
 }
+
+/// What a consumer of the C data interface does: takes over arrays, and lets go in any order.
+#[test]
+fn exported_arrays_are_what_batches_are_and_let_go_one_by_one() {
+    use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
+    use arrow_array::{BooleanArray, ListArray, StructArray, make_array, types::Int32Type};
+
+    let served = Served::new(64 << 20);
+    let pool = served.connect();
+    let list = ListArray::from_iter_primitive::<Int32Type, _, _>(
+        (0..90_000).map(|i| (i % 3 != 0).then(|| vec![Some(i), None])),
+    );
+    let flags: BooleanArray = (0..90_000).map(|i| (i % 5 != 0).then_some(i % 2 == 0)).collect();
+    let mut columns: Vec<(String, ArrayRef)> =
+        vec![("list".into(), Arc::new(list)), ("flag".into(), Arc::new(flags))];
+    let plain = batch(0, 90_000);
+    let fields = plain.schema().fields().clone();
+    columns.extend(fields.iter().map(|f| f.name().clone()).zip(plain.columns().iter().cloned()));
+    let input = RecordBatch::try_from_iter(columns).unwrap();
+    pool.put("t", &[input.clone(), input.slice(7, 1000)], IfExists::Fail).unwrap();
+
+    let selections = [None, Some((0, 90_000)), Some((13, 90_500)), Some((90_001, 90_002))];
+    for rows in selections {
+        let frame = pool.get_selected("t", &Selection { columns: None, rows }).unwrap();
+        let schema = FFI_ArrowSchema::try_from(frame.schema().as_ref()).unwrap();
+        let expected = frame.batches().unwrap();
+        let exported = frame.export().unwrap();
+        assert_eq!(exported.len(), expected.len());
+        for (array, batch) in exported.into_iter().zip(&expected) {
+            // SAFETY: the pool's own export.
+            let data = unsafe { from_ffi(array, &schema) }.unwrap();
+            data.validate_full().unwrap();
+            assert_eq!(StructArray::from(data), StructArray::from(batch.clone()));
+        }
+    }
+
+    let frame = pool.get("t").unwrap();
+    let schema = FFI_ArrowSchema::try_from(frame.schema().as_ref()).unwrap();
+    let expected = frame.batches().unwrap().swap_remove(0);
+    let mut exported = frame.export().unwrap();
+    drop(frame);
+    pool.drop_frame("t").unwrap();
+    let whole = exported.swap_remove(0);
+    drop(exported);
+    let moved = [3, 0, 4].map(|i| {
+        let child = std::ptr::from_ref(whole.child(i)).cast_mut();
+        // SAFETY: as the interface has it, a child may be moved out, which marks it.
+        (i, unsafe { FFI_ArrowArray::from_raw(child) })
+    });
+    drop(whole);
+    for (i, child) in moved {
+        // SAFETY: the pool's own export.
+        let data = unsafe { from_ffi(child, schema.child(i)) }.unwrap();
+        assert_eq!(&make_array(data), expected.column(i));
+        assert!(pool.info().unwrap().retired_held > 0);
+    }
+    drop(expected);
+    let info = settle(&pool);
+    assert_eq!((info.leaked, info.retired_held), (0, 0), "{info:?}");
+}

@@ -9,6 +9,7 @@
 mod build;
 pub(crate) mod encoding;
 mod error;
+mod flat;
 
 use arrow_schema::DataType;
 
@@ -16,6 +17,7 @@ use crate::physical::Physical;
 use crate::{ALIGNMENT, MAX_BUFFERS, MAX_DEPTH, MAX_LENGTH, MAX_NODES};
 use encoding::{HAS_VALIDITY, Reader, VERSION};
 pub use error::{ContentError, LayoutError};
+pub use flat::{FLAT_BUFFERS_MAX, Flat};
 
 /// A column's layout, checked against its type, rows and chunk length.
 #[derive(Debug, Clone)]

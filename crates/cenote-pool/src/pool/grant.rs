@@ -40,9 +40,13 @@ impl Pool {
         to: u64,
         wait_ms: u64,
     ) -> Result<Response, Refusal> {
-        self.owns(&self.lock(), session, arena)?;
-        let plan =
-            self.plan(session, to, wait_ms, |core| core.estate.space.plan_more(arena, to))?;
+        let missing = {
+            let core = self.lock();
+            self.owns(&core, session, arena)?;
+            to.saturating_sub(core.estate.space.arena(arena).map_or(0, |a| a.owner.granted))
+        };
+        let more = |core: &mut Core| core.estate.space.plan_more(arena, to);
+        let plan = self.plan(session, missing, wait_ms, more)?;
         self.fill(&plan)
     }
 

@@ -30,6 +30,10 @@ pub const RECORD_WORDS: u64 = 8;
 /// Words of an arena record.
 pub const ARENA_WORDS: u64 = 8;
 
+/// High half of an arena record's first word; 0: never made.
+const ARENA_THERE: u64 = 1;
+const ARENA_GONE: u64 = 2;
+
 /// Words of the header. Up to `CHECKSUM` they are written once, before the file has its name.
 mod at {
     pub(super) const MAGIC: u64 = 0;
@@ -399,7 +403,7 @@ impl<M: Memory> Board<M> {
         }
         let at = self.identity.shape.arenas_at() + u64::from(id.0) * ARENA_WORDS;
         let state = self.memory.load(at, Ordering::Acquire);
-        if state >> 32 != 1 {
+        if state >> 32 != ARENA_THERE {
             return None;
         }
         #[expect(clippy::cast_possible_truncation, reason = "the low half of a word")]
@@ -420,13 +424,21 @@ impl<M: Memory> Board<M> {
         self.memory.store(at + 2, owner.size, Ordering::Relaxed);
         self.memory.store(at + 3, owner.granted, Ordering::Relaxed);
         self.memory.store(at + 1, owner.session.0, Ordering::Release);
-        self.memory.store(at, (1 << 32) | u64::from(owner.incarnation.0), Ordering::Release);
+        let state = (ARENA_THERE << 32) | u64::from(owner.incarnation.0);
+        self.memory.store(at, state, Ordering::Release);
     }
 
-    /// Notes that the arena's file is gone.
+    /// Notes that the arena's file is gone. Its number is not given to another: clients may
+    /// have the file mapped.
     pub fn clear_arena(&self, id: ArenaId) {
         assert!(u64::from(id.0) < self.identity.shape.arenas);
         let at = self.identity.shape.arenas_at() + u64::from(id.0) * ARENA_WORDS;
-        self.memory.store(at, 0, Ordering::Release);
+        self.memory.store(at, ARENA_GONE << 32, Ordering::Release);
+    }
+
+    /// Whether there ever was an arena `id`.
+    pub fn was_arena(&self, id: ArenaId) -> bool {
+        let at = self.identity.shape.arenas_at() + u64::from(id.0) * ARENA_WORDS;
+        u64::from(id.0) < self.identity.shape.arenas && self.memory.load(at, Ordering::Acquire) != 0
     }
 }

@@ -13,6 +13,7 @@
 //! churn THREADS NAME...             ok               the same, in more threads
 //! halt                              ok READS UNAVAILABLE
 //! fork SOCKET                       ok PID           a child that listens there as this does here
+//! version NAME COUNT                ok               puts it so often
 //! connect COUNT                     ok               so many connections more
 //! disconnect                        ok               and all of these gone
 //! session                           ok ID
@@ -158,6 +159,13 @@ impl Client {
             ["churn", threads, ref names @ ..] => self.start(threads.parse().unwrap_or(4), names),
             ["halt"] => Ok(self.halt()),
             ["fork", socket] => Ok(self.fork(socket)),
+            ["version", name, count] => {
+                for counter in 1..=count.parse().unwrap_or(1) {
+                    let batches = batches(name, counter, Size::Small);
+                    self.pool.put(name, &batches, IfExists::Replace)?;
+                }
+                Ok(String::new())
+            }
             ["connect", count] => {
                 for _ in 0..count.parse().unwrap_or(1) {
                     self.more.push(Pool::connect(self.options.clone())?);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use cenote_region::process::Signal;
 
 use crate::history::History;
-use crate::scene::{Agent, Answer, Forked, Scene, Setting, Step, hit, times};
+use crate::scene::{Agent, Answer, Forked, HITS, Scene, Setting, Step, hit, times};
 
 /// Who is ended at a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +179,11 @@ fn changes(victim: Victim, step: Option<Step>) -> Outcome {
     play.ask(&mut reader, "arrays two b");
     let mut watcher = play.scene.client("a watcher");
     watcher.tell("loop a b c");
-    watcher.hear(|| { play.scene.tend(); }).ok();
+    watcher
+        .hear(|| {
+            play.scene.tend();
+        })
+        .ok();
     for round in 0..3 {
         play.change(&mut writer, "put a # m");
         play.change(&mut writer, "put b # s");
@@ -212,7 +216,11 @@ fn changes(victim: Victim, step: Option<Step>) -> Outcome {
         std::thread::sleep(Duration::from_millis(10));
     }
     watcher.tell("halt");
-    let halted = watcher.hear(|| { play.scene.tend(); }).ok();
+    let halted = watcher
+        .hear(|| {
+            play.scene.tend();
+        })
+        .ok();
     let reads: u64 = halted[0].parse().unwrap();
     assert!(reads > 0, "{}: the watcher read nothing", play.story);
     play.end(vec![writer, reader, watcher])
@@ -220,7 +228,11 @@ fn changes(victim: Victim, step: Option<Step>) -> Outcome {
 
 /// For each step: the first time, the second, one in the middle and the last.
 fn times_of(count: u64, most: u64) -> BTreeSet<u64> {
-    [1, 2, count / 2, count].into_iter().filter(|n| *n > 0 && *n <= count).take(usize::try_from(most).unwrap()).collect()
+    [1, 2, count / 2, count]
+        .into_iter()
+        .filter(|n| *n > 0 && *n <= count)
+        .take(usize::try_from(most).unwrap())
+        .collect()
 }
 
 /// Small survivors of many dropped frames: the cleaner moves them together.
@@ -476,7 +488,11 @@ fn sweep(work: Workload, victim: Victim, wanted: impl Fn(&str) -> bool + Sync, p
     });
     let hits = hits.into_inner();
     let runs = steps.len();
-    eprintln!("{victim:?}: {runs} runs, {hits} hit, of {} steps, {:?}", recorded.len(), begin.elapsed());
+    eprintln!(
+        "{victim:?}: {runs} runs, {hits} hit, of {} steps, {:?}",
+        recorded.len(),
+        begin.elapsed()
+    );
     // Threads are not on time; most must be.
     assert!(hits * 10 >= runs * 6, "{victim:?}: {hits} hit of {runs} runs");
 }
@@ -485,32 +501,14 @@ fn of_daemon(name: &str) -> bool {
     !["client:", "lease:", "fork:"].iter().any(|other| name.starts_with(other))
 }
 
+/// One test, since its end looks at what all of its parts did.
 #[test]
-fn the_daemon_ends_at_every_step_of_a_change() {
-    sweep(changes, Victim::Daemon, |name| of_daemon(name) && !name.starts_with("adopt"), times(2));
-}
-
-#[test]
-fn the_daemon_ends_at_every_step_of_a_takeover() {
-    sweep(takeover, Victim::Daemon, |name| name.starts_with("adopt"), times(1));
-}
-
-#[test]
-fn the_daemon_ends_at_every_step_of_a_move() {
+fn every_step() {
+    sweep(changes, Victim::Daemon, |n| of_daemon(n) && !n.starts_with("adopt"), times(2));
+    sweep(takeover, Victim::Daemon, |name| name.starts_with("adopt"), times(2));
     sweep(thinning, Victim::Daemon, |name| name.starts_with("move"), times(2));
-}
-
-#[test]
-fn a_writer_ends_at_every_step() {
     sweep(changes, Victim::Writer, |name| name.starts_with("client:"), times(3));
-}
-
-#[test]
-fn a_reader_ends_at_every_step() {
     sweep(changes, Victim::Reader, |name| name.starts_with("lease:"), times(3));
-}
-
-#[test]
-fn a_parent_or_a_child_ends_at_every_step_of_a_fork() {
     sweep(forks, Victim::Forker, |name| name.starts_with("fork:"), times(3));
+    crate::steps::all_were_swept(&HITS.lock().unwrap());
 }

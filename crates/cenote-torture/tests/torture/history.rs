@@ -43,7 +43,11 @@ impl History {
             }
             Answer::Gone | Answer::Stopped => true,
         };
-        if failed { self.unknown += 1 } else { self.acknowledged += 1 }
+        if failed {
+            self.unknown += 1
+        } else {
+            self.acknowledged += 1
+        }
         // A table without rows has no place for its counter.
         let counter = if words.contains(&"e") { 0 } else { self.next };
         match words.as_slice() {
@@ -53,7 +57,8 @@ impl History {
                     before.iter().map(|s| Some((counter, s.map_or(0, |s| s.1) + 1))).collect();
                 if let (false, Answer::Said(text)) = (failed, &answer) {
                     // Exactly once: a change that was repeated would have counted twice.
-                    let version: u64 = text.split_ascii_whitespace().nth(1).unwrap().parse().unwrap();
+                    let version: u64 =
+                        text.split_ascii_whitespace().nth(1).unwrap().parse().unwrap();
                     after.retain(|s| s.is_some_and(|s| s.1 == version));
                     assert!(!after.is_empty(), "{line}: {text} after {before:?}");
                 } else {
@@ -98,7 +103,11 @@ impl History {
                 Err(error) => panic!("{story}: {name}: {error}"),
             };
             assert!(states.contains(&found), "{story}: {name} is {found:?}, not of {states:?}");
-            assert_eq!(listed.get(name).copied(), found.map(|f| f.1), "{story}: {name} in the list");
+            assert_eq!(
+                listed.get(name).copied(),
+                found.map(|f| f.1),
+                "{story}: {name} in the list"
+            );
             *states = [found].into();
         }
         for name in listed.keys() {

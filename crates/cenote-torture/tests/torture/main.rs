@@ -4,6 +4,11 @@
 //!
 //! `CENOTE_SEED` repeats a run; `CENOTE_TORTURE=long` makes it ten times as long.
 
+mod all_at_once;
+mod crowd;
 mod every_step;
 mod history;
+mod limits;
+mod owners;
 mod scene;
+mod steps;

@@ -218,15 +218,23 @@ impl Agent {
     /// The first line of its life.
     pub(crate) fn ready(mut self) -> Agent {
         let answer = self.hear(|| {});
-        assert!(matches!(&answer, Answer::Said(t) if t.starts_with("ready")), "{}: {answer:?}", self.what);
+        assert!(
+            matches!(&answer, Answer::Said(t) if t.starts_with("ready")),
+            "{}: {answer:?}",
+            self.what
+        );
         self
     }
 
     /// Ends it in good order.
     pub(crate) fn end(mut self) {
+        self.tell_end();
+        self.mourn();
+    }
+
+    pub(crate) fn tell_end(&mut self) {
         self.tell("exit");
         self.input = Box::new(std::io::sink());
-        self.mourn();
     }
 }
 
@@ -256,16 +264,29 @@ pub(crate) enum Forked {
     Gone,
 }
 
+impl Forked {
+    pub(crate) fn expect_goes(self) -> Agent {
+        match self {
+            Forked::Goes(child) => child,
+            Forked::Stopped(_) => panic!("the child is stopped"),
+            Forked::Gone => panic!("the child is gone"),
+        }
+    }
+}
+
 /// How a scene's daemon runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    pub(crate) capacity: u64,
-    pub(crate) reserve: u64,
+    /// `None`: what the pool chooses.
+    pub(crate) capacity: Option<u64>,
+    pub(crate) reserve: Option<u64>,
+    /// A command that runs the daemon's.
+    pub(crate) within: Vec<String>,
 }
 
 impl Default for Setting {
     fn default() -> Setting {
-        Setting { capacity: 256 << 20, reserve: 0 }
+        Setting { capacity: Some(256 << 20), reserve: Some(0), within: Vec::new() }
     }
 }
 
@@ -339,8 +360,16 @@ impl Scene {
         self.dir.path().join("errors")
     }
 
-    fn command(&self, what: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_torture-agent"));
+    fn command(&self, what: &str, within: &[String]) -> Command {
+        let agent = env!("CARGO_BIN_EXE_torture-agent");
+        let mut command = match within.split_first() {
+            None => Command::new(agent),
+            Some((first, rest)) => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(agent);
+                command
+            }
+        };
         if self.recording {
             command.env("CENOTE_STEPS_SEEN", self.seen(what));
         }
@@ -349,8 +378,9 @@ impl Scene {
 
     /// A daemon, not waited for.
     pub(crate) fn daemon_to_be(&self, step: Option<&Step>) -> Agent {
-        let mut command = self.command("the daemon");
-        let numbers = [self.setting.capacity, self.setting.reserve].map(|n| n.to_string());
+        let mut command = self.command("the daemon", &self.setting.within);
+        let numbers = [self.setting.capacity, self.setting.reserve]
+            .map(|number| number.map_or_else(|| "-".to_owned(), |number| number.to_string()));
         command.arg("daemon").arg(self.run_dir()).args(numbers).arg("-");
         Agent::spawn(command, "the daemon", &self.errors(), step)
     }
@@ -373,6 +403,33 @@ impl Scene {
 
     pub(crate) fn daemon(&self) -> std::cell::RefMut<'_, Agent> {
         std::cell::RefMut::map(self.daemon.borrow_mut(), |daemon| daemon.as_mut().unwrap())
+    }
+
+    /// Makes a daemon the scene's.
+    pub(crate) fn own(&self, daemon: Agent) {
+        *self.daemon.borrow_mut() = Some(daemon);
+    }
+
+    /// The daemon's end is about to be another than by its step.
+    pub(crate) fn disarm_now(&self) {
+        self.tend();
+        if let Some(daemon) = self.daemon.borrow_mut().as_mut() {
+            daemon.step = None;
+        }
+    }
+
+    /// Waits for the end of a client, and looks after the daemon meanwhile.
+    pub(crate) fn mourn(&self, mut agent: Agent) {
+        let begin = Instant::now();
+        while !agent.is_gone() {
+            self.tend();
+            assert!(begin.elapsed() < HANGS_AFTER, "{} does not end", agent.what);
+            if agent.is_stopped() {
+                agent.kill();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        agent.mourn();
     }
 
     pub(crate) fn kill_daemon(&self) {
@@ -456,7 +513,18 @@ impl Scene {
 
     /// A client, not waited for.
     pub(crate) fn client_to_be(&self, what: &str, answer_ms: u64, step: Option<&Step>) -> Agent {
-        let mut command = self.command(what);
+        self.client_within(what, answer_ms, step, &[])
+    }
+
+    /// A client that is run by a command, not waited for.
+    pub(crate) fn client_within(
+        &self,
+        what: &str,
+        answer_ms: u64,
+        step: Option<&Step>,
+        within: &[String],
+    ) -> Agent {
+        let mut command = self.command(what, within);
         command.arg("client").arg(self.run_dir()).arg(answer_ms.to_string());
         Agent::spawn(command, what, &self.errors(), step)
     }
@@ -489,6 +557,14 @@ impl Scene {
         let answer = self.ask(agent, &format!("fork {}", path.display()));
         let child = self.child_of(agent, &answer);
         (answer, child)
+    }
+
+    /// As [`Self::fork`], without an eye on the daemon.
+    pub(crate) fn fork_beside(&self, agent: &mut Agent) -> (Answer, Forked) {
+        let daemon = self.daemon.borrow_mut().take();
+        let outcome = self.fork(agent);
+        *self.daemon.borrow_mut() = daemon;
+        outcome
     }
 
     /// The child that `agent` has forked, as it says.
@@ -583,8 +659,16 @@ impl Scene {
         // The socket and the log of errors take nothing; what redb grows by meanwhile may.
         let slack = 2 << 20;
         assert!(all <= known + slack, "{story}: {all} bytes on disk, {known} known; {info:?}");
-        assert!(arenas <= info.sealed + info.ready + info.open + info.metadata + slack + arena_rounding(&info),
-            "{story}: arenas take {arenas}; {info:?}");
+        assert!(
+            arenas
+                <= info.sealed
+                    + info.ready
+                    + info.open
+                    + info.metadata
+                    + slack
+                    + arena_rounding(&info),
+            "{story}: arenas take {arenas}; {info:?}"
+        );
         self.second_run(&pool, story);
     }
 
