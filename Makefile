@@ -59,13 +59,17 @@ wheel: dist/.wheel
 	scripts/setup install
 	@touch $@
 
+# What is built is as old as the beginning of its build: a source that changes meanwhile
+# is newer.
 $(COMMAND): $(RUST)
+	@mkdir -p dist && touch dist/.command.begun
 	scripts/setup cli
-	@touch $@
+	@touch -r dist/.command.begun $@
 
 dist/.wheel: $(COMMAND) $(BINDINGS) .venv/.packages
+	@mkdir -p dist && touch dist/.wheel.begun
 	scripts/setup wheel
-	@touch $@
+	@touch -r dist/.wheel.begun $@
 
 clean:
 	rm -rf .venv dist python/cenote.data demo/data demo/report.html
