@@ -28,7 +28,7 @@ pub enum Request {
         pid: u32,
         /// A session of an earlier daemon, or of a connection that broke, and the pool that
         /// it was with: another pool's sessions may have the same numbers.
-        resume: Option<(SessionId, u64)>,
+        resume: Option<Resume>,
         /// The arenas that it knows to be its own; others were granted in an answer that
         /// never came.
         arenas: Vec<ArenaId>,
@@ -118,6 +118,18 @@ pub enum Request {
     },
     /// Ends the daemon; what is in the pool stays.
     Stop,
+}
+
+/// Which session a client means to go on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// The session.
+    pub session: SessionId,
+    /// The pool that it is of: one made anew gives the same numbers to others.
+    pub pool: u64,
+    /// Counts the client's tries. One that it gave up, because the daemon was stopped, may be
+    /// read after a later one, and must not undo it.
+    pub attempt: u64,
 }
 
 /// A version to be committed.

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use crate::boardfile::BoardFile;
 use crate::catalog::Catalog;
 use crate::id::{ArenaId, EntryId, Epoch, Place, SessionId};
-use crate::message::{LostFrame, PROTOCOL_VERSION, Refusal, Request, Response};
+use crate::message::{LostFrame, PROTOCOL_VERSION, Refusal, Request, Response, Resume};
 use crate::protocol::lease::Leased;
 use crate::protocol::ledger::{Ledger, World};
 use crate::row::{Change, Row};
@@ -183,7 +183,7 @@ impl Pool {
     pub fn hello(
         &self,
         protocol: u32,
-        resume: Option<(SessionId, u64)>,
+        resume: Option<Resume>,
         arenas: &[ArenaId],
         peer: Peer,
     ) -> Result<(Response, Option<OwnedFd>), Refusal> {
@@ -192,11 +192,13 @@ impl Pool {
         }
         let mut core = self.lock();
         let core = &mut *core;
-        if let Some((id, pool)) = resume
+        if let Some(Resume { session: id, pool, attempt }) = resume
             && pool == self.pool_id
             && let Some(session) = core.sessions.get_mut(&id)
         {
-            session.reconnect(peer);
+            if !session.reconnect(peer, attempt) {
+                return Err(Refusal::NoSession { session: id });
+            }
             let (slots, sequence) = (session.slots(), session.sequence);
             let unknown: Vec<_> =
                 session.arenas.iter().copied().filter(|id| !arenas.contains(id)).collect();

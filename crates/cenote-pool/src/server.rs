@@ -201,8 +201,10 @@ impl Connection {
             }
             (Some((session, _)), Request::Spare { slots }) => self.pool.spare(session, slots),
             (Some((session, connection)), request) => {
+                let is_new = matches!(request, Request::Arena { .. });
                 let response = self.pool.handle(session, request);
                 if let Response::Arena { arena, .. } = response
+                    && is_new
                     && self.pool.connection(session) != Some(connection)
                 {
                     // Nobody hears of this arena.

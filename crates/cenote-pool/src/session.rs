@@ -46,7 +46,7 @@ pub struct Session {
     pub sequence: u64,
     /// Whether a connection of it is open.
     pub connected: bool,
-    /// Counts its connections: only the last one is heard.
+    /// Which try of its client's the present connection is; an earlier one is not heard.
     pub connection: u64,
     /// Made ahead for a child; the session that asked.
     pub spare_of: Option<SessionId>,
@@ -156,15 +156,19 @@ impl Session {
         }
     }
 
-    /// The client is connected again.
-    pub fn reconnect(&mut self, peer: Peer) {
+    /// The client is connected again. False: it has come back since.
+    pub fn reconnect(&mut self, peer: Peer, attempt: u64) -> bool {
+        if attempt <= self.connection {
+            return false;
+        }
         self.connected = true;
-        self.connection += 1;
+        self.connection = attempt;
         if peer.pid == self.pid || self.pid == 0 {
             self.pidfd = peer.pidfd;
             self.pid = peer.pid;
             self.start = peer.start;
         }
+        true
     }
 
     /// Slots of the page that are allocated.

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use cenote_pool::id::{ArenaId, EntryId, Generation, Incarnation, Place, SessionId};
-use cenote_pool::message::{Refusal, Request, Response};
+use cenote_pool::message::{Refusal, Request, Response, Resume};
 use cenote_pool::protocol::board::Board;
 use cenote_pool::protocol::heads::HeadTable;
 use cenote_pool::protocol::lease::{HEADER_WORDS, LeasePage, SLOTS_MAX};
@@ -57,6 +58,8 @@ pub(crate) struct Session {
     idle: Mutex<Vec<WriteArena>>,
     owned: Mutex<Vec<ArenaId>>,
     sequence: Mutex<u64>,
+    /// Tries to connect again.
+    attempts: AtomicU64,
     versions: Mutex<HashMap<(EntryId, Generation), Arc<Version>>>,
     embedded: bool,
 }
@@ -97,6 +100,7 @@ impl Session {
             idle: Mutex::default(),
             owned: Mutex::default(),
             sequence: Mutex::new(0),
+            attempts: AtomicU64::new(0),
             versions: Mutex::default(),
             embedded,
         });
@@ -182,7 +186,9 @@ impl Session {
     fn reconnect(&self, link: &mut Link, deadline: Instant, within: Duration) -> Result<(), Error> {
         let arenas = lock(&self.owned).clone();
         loop {
-            match link.hello(Some((self.id, self.pool)), &arenas, within) {
+            let attempt = self.attempts.fetch_add(1, Ordering::Relaxed) + 1;
+            let resume = Resume { session: self.id, pool: self.pool, attempt };
+            match link.hello(Some(resume), &arenas, within) {
                 Ok(welcome) if welcome.session == self.id && welcome.pool == self.pool => {
                     return Ok(());
                 }
