@@ -8,47 +8,30 @@ use std::time::Duration;
 use arrow_array::ffi::FFI_ArrowArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use cenote_arrow::ColumnLayout;
 use cenote_pool::id::{ArenaId, EntryId, Generation};
-use cenote_pool::message::{Request, Response};
-use cenote_pool::protocol::Memory;
-use cenote_pool::protocol::board::Location;
-use cenote_pool::protocol::heads::hash_name;
-use cenote_pool::protocol::lease::{self, CHUNK_LEASES_MAX, HeadMiss, LeaseError};
-use cenote_pool::protocol::word::{Lease, LeaseKind};
+use cenote_pool::message::Request;
 use cenote_region::mapping::Mapping;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Contradiction, Error};
+use crate::error::Error;
 use crate::export::{self, Batch};
-use crate::lease::{LeaseSet, pin_version};
-use crate::link::unexpected;
+use crate::lease::LeaseSet;
 use crate::memory::{self, ChunkOwner};
+use crate::selection::{find_column, project};
 use crate::session::Session;
 use crate::version::Version;
-
-/// How often a client asks the pool about a name that keeps moving.
-const TRIES_MAX: usize = 1000;
 
 /// How long to wait for the pool to hear what was found out about a chunk.
 const TELL_WITHIN: Duration = Duration::from_millis(20);
 
-/// Which part of a frame is wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// Names of columns, in the order wanted; all if `None`.
-    pub columns: Option<Vec<String>>,
-    /// Rows, as (first, one past the last); all if `None`. May end beyond the last row.
-    pub rows: Option<(i64, i64)>,
-}
-
 /// Leases on a version's chunks, as a frame holds them.
 #[derive(Debug)]
 pub(crate) struct Hold {
-    set: Arc<LeaseSet>,
+    pub(crate) set: Arc<LeaseSet>,
     /// Which chunks, in order; all if `None`.
-    chunks: Option<Vec<u32>>,
+    pub(crate) chunks: Option<Vec<u32>>,
 }
 
 impl Hold {
@@ -70,14 +53,14 @@ impl Drop for Hold {
 /// name, for as long as the frame, or a buffer got from it, lives.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    session: Arc<Session>,
-    version: Arc<Version>,
-    name: Arc<str>,
-    manifest: (EntryId, Generation),
-    hold: Arc<Hold>,
-    columns: Option<Arc<[u32]>>,
-    rows: Range<u64>,
-    schema: SchemaRef,
+    pub(crate) session: Arc<Session>,
+    pub(crate) version: Arc<Version>,
+    pub(crate) name: Arc<str>,
+    pub(crate) manifest: (EntryId, Generation),
+    pub(crate) hold: Arc<Hold>,
+    pub(crate) columns: Option<Arc<[u32]>>,
+    pub(crate) rows: Range<u64>,
+    pub(crate) schema: SchemaRef,
 }
 
 /// A frame by reference: a few hundred bytes that open the same version in any process of
@@ -86,12 +69,12 @@ pub struct Frame {
 pub struct FrameRef {
     /// The pool's directory.
     pub dir: PathBuf,
-    pool: u64,
-    name: String,
-    manifest: EntryId,
-    generation: Generation,
-    columns: Option<Vec<u32>>,
-    rows: (u64, u64),
+    pub(crate) pool: u64,
+    pub(crate) name: String,
+    pub(crate) manifest: EntryId,
+    pub(crate) generation: Generation,
+    pub(crate) columns: Option<Vec<u32>>,
+    pub(crate) rows: (u64, u64),
 }
 
 impl FrameRef {
@@ -111,178 +94,6 @@ impl FrameRef {
 }
 
 impl Frame {
-    /// Opens the current version of `name`. No message to the pool, unless the name keeps
-    /// moving.
-    pub(crate) fn open(
-        session: &Arc<Session>,
-        name: &str,
-        selection: &Selection,
-    ) -> Result<Frame, Error> {
-        let hash = hash_name(name);
-        let mut slots = Vec::with_capacity(1);
-        session.slots(1, &mut slots)?;
-        for _ in 0..TRIES_MAX {
-            let page = &session.leases.page;
-            let heads = session.heads();
-            let found = lease::acquire_head(&session.board, &heads, page, name, hash, slots[0]);
-            let (manifest, location) = match found {
-                Ok(head) => ((head.manifest, head.generation), head.location),
-                Err(HeadMiss::NewTable) => {
-                    session.renew_heads()?;
-                    continue;
-                }
-                // The pool knows names that are near.
-                Err(HeadMiss::Absent | HeadMiss::AskPool) => match ask(session, name, slots[0]) {
-                    Ok(Some(found)) => found,
-                    Ok(None) => continue,
-                    Err(error) => {
-                        session.leases.give(&slots);
-                        return Err(error);
-                    }
-                },
-            };
-            page.note_use(manifest.0);
-            let pinned = Pinned { manifest, location: &location, slot: slots[0], may_ask: true };
-            match Frame::lease(session, name, &pinned, selection) {
-                // The version was being freed when its lease was taken over from the pool.
-                Err(Attempt::Again) => page.clear(slots[0]),
-                Err(Attempt::Failed(error)) => {
-                    session.leases.give(&slots);
-                    return Err(error);
-                }
-                Ok(frame) => return Ok(frame),
-            }
-        }
-        session.leases.give(&slots);
-        Err(Error::Damaged {
-            frame: name.to_owned(),
-            version: 0,
-            what: "its name cannot be read".to_owned(),
-        })
-    }
-
-    /// As [`Self::open`], or `None` where that would take a message, a file or a wait.
-    pub(crate) fn open_at_once(
-        session: &Arc<Session>,
-        name: &str,
-        selection: &Selection,
-    ) -> Result<Option<Frame>, Error> {
-        let mut slots = Vec::with_capacity(1);
-        if !session.slots_at_hand(1, &mut slots) {
-            return Ok(None);
-        }
-        let page = &session.leases.page;
-        let heads = session.heads();
-        let found =
-            lease::acquire_head(&session.board, &heads, page, name, hash_name(name), slots[0]);
-        let outcome = match found {
-            Ok(head) if session.known_version(head.manifest, head.generation).is_some() => {
-                page.note_use(head.manifest);
-                let manifest = (head.manifest, head.generation);
-                let location = &head.location;
-                let pinned = Pinned { manifest, location, slot: slots[0], may_ask: false };
-                Frame::lease(session, name, &pinned, selection)
-            }
-            _ => Err(Attempt::Again),
-        };
-        match outcome {
-            Ok(frame) => Ok(Some(frame)),
-            Err(attempt) => {
-                session.leases.give(&slots);
-                match attempt {
-                    Attempt::Again => Ok(None),
-                    Attempt::Failed(error) => Err(error),
-                }
-            }
-        }
-    }
-
-    /// Whether a name is seen to stand for a version; no message, no wait.
-    pub(crate) fn is_seen(session: &Arc<Session>, name: &str) -> bool {
-        let mut slots = Vec::with_capacity(1);
-        if !session.slots_at_hand(1, &mut slots) {
-            return false;
-        }
-        let (heads, page) = (session.heads(), &session.leases.page);
-        let found =
-            lease::acquire_head(&session.board, &heads, page, name, hash_name(name), slots[0]);
-        session.leases.give(&slots);
-        found.is_ok()
-    }
-
-    /// Opens the version that a reference names, current or not.
-    pub(crate) fn open_reference(
-        session: &Arc<Session>,
-        reference: &FrameRef,
-    ) -> Result<Frame, Error> {
-        if reference.pool != session.pool {
-            // Made anew: the same numbers name other things.
-            return Err(cenote_pool::message::Refusal::VersionGone.into());
-        }
-        let mut slots = Vec::with_capacity(1);
-        session.slots(1, &mut slots)?;
-        let page = &session.leases.page;
-        let (entry, generation) = (reference.manifest, reference.generation);
-        let opened = pin(session, entry, generation, slots[0]).and_then(|location| {
-            page.note_use(entry);
-            let all = Selection::default();
-            let manifest = (entry, generation);
-            let pinned = Pinned { manifest, location: &location, slot: slots[0], may_ask: true };
-            match Frame::lease(session, &reference.name, &pinned, &all) {
-                Ok(frame) => Ok(frame),
-                Err(Attempt::Failed(error)) => Err(error),
-                Err(Attempt::Again) => Err(cenote_pool::message::Refusal::VersionGone.into()),
-            }
-        });
-        if opened.is_err() {
-            session.leases.give(&slots);
-        }
-        let mut frame = opened?;
-        if let Some(columns) = &reference.columns {
-            frame = frame.project(columns)?;
-        }
-        let (start, end) = reference.rows;
-        let start = start.min(frame.rows.end);
-        frame.rows = start..end.clamp(start, frame.rows.end);
-        Ok(frame)
-    }
-
-    /// Takes leases on the chunks of a version that is pinned. On success the slot is the
-    /// frame's.
-    fn lease(
-        session: &Arc<Session>,
-        name: &str,
-        pinned: &Pinned<'_>,
-        selection: &Selection,
-    ) -> Result<Frame, Attempt> {
-        let Pinned { manifest, slot, .. } = *pinned;
-        let read = || read_version(session, name, pinned.location);
-        let version = session.version(manifest.0, manifest.1, read)?;
-        let (columns, rows) = select(&version, name, selection)?;
-        let whole = columns.is_none() && rows == (0..version.manifest.num_rows());
-        let shared = if whole { version.whole_hold() } else { None };
-        let hold = match shared {
-            Some(hold) => {
-                session.leases.give(&[slot]);
-                hold
-            }
-            None => {
-                let chunks = needed(&version, columns.as_deref(), &rows);
-                let hold = Arc::new(acquire(session, &version, name, pinned, chunks)?);
-                if whole {
-                    version.set_whole_hold(&hold);
-                }
-                hold
-            }
-        };
-        let schema = match &columns {
-            None => version.schema.clone(),
-            Some(columns) => project(&version.schema, columns),
-        };
-        let (session, columns) = (session.clone(), columns.map(Arc::from));
-        Ok(Frame { session, version, name: name.into(), manifest, hold, columns, rows, schema })
-    }
-
     /// The frame's name when it was opened.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -481,7 +292,7 @@ impl Frame {
         self.project(&columns)
     }
 
-    fn project(&self, columns: &[u32]) -> Result<Frame, Error> {
+    pub(crate) fn project(&self, columns: &[u32]) -> Result<Frame, Error> {
         if columns.iter().any(|c| *c as usize >= self.version.num_columns()) {
             return Err(Error::Reference);
         }
@@ -502,224 +313,4 @@ impl Frame {
             rows: (self.rows.start, self.rows.end),
         }
     }
-}
-
-/// A version whose manifest a slot pins.
-struct Pinned<'a> {
-    manifest: (EntryId, Generation),
-    location: &'a Location,
-    slot: u32,
-    /// Whether the pool may be asked for more slots.
-    may_ask: bool,
-}
-
-/// An attempt at leasing: again, or never.
-enum Attempt {
-    Again,
-    Failed(Error),
-}
-
-impl From<Error> for Attempt {
-    fn from(error: Error) -> Attempt {
-        Attempt::Failed(error)
-    }
-}
-
-/// Asks the pool for the current version of a name, and pins it. `None`: gone meanwhile.
-#[expect(clippy::type_complexity, reason = "a version and its place, used once")]
-fn ask(
-    session: &Session,
-    name: &str,
-    slot: u32,
-) -> Result<Option<((EntryId, Generation), Location)>, Error> {
-    let response = session.call(&Request::Find { name: name.to_owned() })?;
-    let Response::Manifest { entry, generation, .. } = response else {
-        return Err(unexpected(&response));
-    };
-    match pin(session, entry, generation, slot) {
-        Ok(location) => Ok(Some(((entry, generation), location))),
-        Err(Error::Refused(cenote_pool::message::Refusal::VersionGone)) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Pins a manifest by its life: from the board while it is current, else the pool confirms.
-fn pin(
-    session: &Session,
-    entry: EntryId,
-    generation: Generation,
-    slot: u32,
-) -> Result<Location, Error> {
-    let page = &session.leases.page;
-    page.set(slot, Lease { entry, generation, kind: LeaseKind::Place });
-    page.memory().fence();
-    let now = session.board.entry(entry);
-    if now.generation == generation
-        && let Some(location) = now.record.and_then(|record| session.board.location(record))
-        && location.tenant.entry == entry
-        && location.tenant.generation == generation
-        && location.tenant.kind == cenote_pool::protocol::word::ChunkKind::Manifest
-    {
-        return Ok(location);
-    }
-    let answer = session.call(&Request::Confirm { manifest: entry, generation });
-    if answer.is_err() {
-        page.clear(slot);
-    }
-    match answer? {
-        Response::Manifest { place, checksum, .. } => {
-            let kind = cenote_pool::protocol::word::ChunkKind::Manifest;
-            let tenant = cenote_pool::protocol::word::Tenant { entry, generation, kind };
-            Ok(Location { tenant, place, checksum, verified: true })
-        }
-        other => Err(unexpected(&other)),
-    }
-}
-
-/// Leases the chunks that a selection needs.
-fn acquire(
-    session: &Arc<Session>,
-    version: &Version,
-    name: &str,
-    pinned: &Pinned<'_>,
-    chunks: Option<Vec<u32>>,
-) -> Result<Hold, Attempt> {
-    let Pinned { manifest, slot, .. } = *pinned;
-    let all = &version.manifest.chunks;
-    let count = chunks.as_ref().map_or(all.len(), Vec::len);
-    let chunk = |i: usize| match &chunks {
-        None => &all[i],
-        Some(some) => &all[some[i] as usize],
-    };
-    let mut locations = Vec::with_capacity(count);
-    let mut slots = Vec::with_capacity(count + 1);
-    slots.push(slot);
-    let whole = count > CHUNK_LEASES_MAX;
-    let outcome = if whole {
-        pin_version(&session.leases.page, slot, manifest.0, manifest.1);
-        (0..count).try_for_each(|i| {
-            locations.push(lease::locate(&session.board, chunk(i).entry)?);
-            Ok(())
-        })
-    } else {
-        if pinned.may_ask {
-            session.slots(count, &mut slots)?;
-        } else if !session.slots_at_hand(count, &mut slots) {
-            return Err(Attempt::Again);
-        }
-        let wanted: Vec<_> = (0..count).map(|i| (chunk(i).entry, slots[i + 1])).collect();
-        let each = |_, location| locations.push(location);
-        lease::acquire(&session.board, &session.leases.page, &wanted, each)
-    };
-    let damaged = |what: String| Error::Damaged {
-        frame: name.to_owned(),
-        version: version.manifest.version,
-        what,
-    };
-    let outcome = outcome.map_err(|error| match error {
-        LeaseError::Gone(_) => Attempt::Again,
-        LeaseError::Damaged(_) => Attempt::Failed(damaged(error.to_string())),
-    });
-    // That the board names a chunk of the same length and checksum is what makes a wrong
-    // place impossible to serve.
-    let agrees = |(i, l): (usize, &Location)| {
-        l.place.length == chunk(i).length && l.checksum == chunk(i).checksum
-    };
-    let outcome = outcome.and_then(|()| {
-        if locations.iter().enumerate().all(agrees) {
-            return Ok(());
-        }
-        Err(Attempt::Failed(damaged("the board and the manifest disagree".to_owned())))
-    });
-    if let Err(error) = outcome {
-        session.leases.give(&slots[1..]);
-        return Err(error);
-    }
-    let set = LeaseSet::new(session.leases.clone(), slots, whole, locations);
-    Ok(Hold { set: Arc::new(set), chunks })
-}
-
-/// The chunks of a selection, in order; `None` for all.
-fn needed(version: &Version, columns: Option<&[u32]>, rows: &Range<u64>) -> Option<Vec<u32>> {
-    if columns.is_none() && *rows == (0..version.manifest.num_rows()) {
-        return None;
-    }
-    let all: Vec<u32>;
-    let columns = match columns {
-        Some(columns) => columns,
-        None => {
-            all = (0..u32::try_from(version.num_columns()).unwrap_or(u32::MAX)).collect();
-            &all
-        }
-    };
-    let mut chunks = Vec::new();
-    for partition in 0..version.manifest.draft.partitions.len() {
-        let (start, end) = (version.starts[partition], version.starts[partition + 1]);
-        if start >= rows.end || end <= rows.start {
-            continue;
-        }
-        let of = |column: &u32| version.manifest.column(partition, *column as usize);
-        chunks.extend(columns.iter().filter_map(of).map(|at| at.chunk));
-    }
-    chunks.sort_unstable();
-    chunks.dedup();
-    Some(chunks)
-}
-
-fn select(
-    version: &Version,
-    name: &str,
-    selection: &Selection,
-) -> Result<(Option<Vec<u32>>, Range<u64>), Error> {
-    let columns = match &selection.columns {
-        None => None,
-        Some(names) => Some(
-            names
-                .iter()
-                .map(|c| find_column(&version.schema, name, c))
-                .collect::<Result<Vec<_>, _>>()?,
-        ),
-    };
-    let total = version.manifest.num_rows();
-    let rows = match selection.rows {
-        None => 0..total,
-        Some((start, stop)) => {
-            let bound = |row: i64| u64::try_from(row).ok();
-            match (bound(start), bound(stop)) {
-                (Some(start), Some(stop)) if start <= stop && start <= total => {
-                    start..stop.min(total)
-                }
-                _ => {
-                    return Err(Error::Rows { frame: name.to_owned(), start, stop, rows: total });
-                }
-            }
-        }
-    };
-    Ok((columns, rows))
-}
-
-fn find_column(schema: &Schema, frame: &str, column: &str) -> Result<u32, Error> {
-    let at = schema.fields().iter().position(|field| field.name() == column);
-    at.and_then(|at| u32::try_from(at).ok()).ok_or_else(|| Error::NoColumn {
-        frame: frame.to_owned(),
-        column: column.chars().take(80).collect(),
-        known: schema.fields().iter().map(|f: &Arc<Field>| f.name().clone()).collect(),
-    })
-}
-
-fn project(schema: &Schema, columns: &[u32]) -> SchemaRef {
-    let fields: Vec<_> = columns.iter().map(|c| schema.fields()[*c as usize].clone()).collect();
-    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
-}
-
-fn read_version(session: &Session, name: &str, location: &Location) -> Result<Version, Error> {
-    let damaged = |what: String| Error::Damaged { frame: name.to_owned(), version: 0, what };
-    let mapping = session.map(&location.place)?;
-    let bytes = memory::leased(&mapping, &location.place)
-        .ok_or_else(|| damaged("its manifest is not where the board says".to_owned()))?;
-    if cenote_region::copy::checksum(bytes) != location.checksum {
-        return Err(damaged("its manifest does not match its checksum".to_owned()));
-    }
-    let (entries, _, _) = session.board.lengths();
-    Version::decode(bytes, entries).map_err(|error: Contradiction| damaged(error.to_string()))
 }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cenote_pool::id::{ArenaId, Epoch, SessionId};
-use cenote_pool::message::{MESSAGE_BYTES_MAX, PROTOCOL_VERSION, Refusal, Request, Response, Resume};
+use cenote_pool::message::{
+    MESSAGE_BYTES_MAX, PROTOCOL_VERSION, Refusal, Request, Response, Resume,
+};
 use cenote_pool::pool::Pool as Owner;
 use cenote_pool::rundir::RunDir;
 use cenote_pool::session::Peer;

@@ -12,8 +12,9 @@ use cenote_pool::protocol::ledger::IfExists;
 use cenote_pool::rundir::{RunDir, user_directory};
 
 use crate::error::{Error, Unavailable};
-use crate::frame::{Frame, FrameRef, Selection};
+use crate::frame::{Frame, FrameRef};
 use crate::link::{ANSWER_WITHIN, Embedded, Link, unexpected};
+use crate::selection::Selection;
 use crate::session::Session;
 use crate::start::Daemon;
 use crate::writer::FrameWriter;
