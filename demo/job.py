@@ -44,6 +44,9 @@ def run(data: Data, say: Say, compare: bool = True) -> Outcome:
     with ServedPool(data.path) as pool_served, \
             tempfile.TemporaryDirectory(prefix="cenote-demo-own-") as scratch:
         pool = pool_served.connect()
+        if pool_served.parent != served.SHARED_MEMORY:
+            say(f"{served.SHARED_MEMORY} has not the room: the pool is in {pool_served.parent}, "
+                "on disk")
         put = _put(data, pool_served, pool, say)
         frame = pool.get(PRICES)
         columns = load.meanings(pa.schema(frame.schema).names)

@@ -60,7 +60,7 @@ def choose(given: str | None) -> Data:
     Raises: DataError where there is none.
     """
     if given is not None:
-        path = Path(given)
+        path = Path(given).expanduser()
         if not path.exists():
             raise DataError(f"no such file or folder: {given}")
         return Data(path, path.name, YOURS)
