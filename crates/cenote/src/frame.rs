@@ -146,12 +146,19 @@ impl Frame {
         self.partitions().count()
     }
 
-    /// Fails where a fork has left the frame without leases.
+    /// Fails where the frame has no leases any more: a fork has left it without, or the pool
+    /// was made anew.
     ///
     /// # Errors
-    /// [`Error::LostInFork`].
+    /// [`Error::LostInFork`], [`Error::Unavailable`].
     pub fn check(&self) -> Result<(), Error> {
-        if self.hold.set.hold() { Ok(()) } else { Err(Error::LostInFork) }
+        if self.hold.set.hold() {
+            Ok(())
+        } else if self.session.is_forked() {
+            Err(Error::LostInFork)
+        } else {
+            Err(self.session.unavailable(crate::error::Unavailable::Remade))
+        }
     }
 
     fn partitions(&self) -> impl Iterator<Item = usize> + '_ {

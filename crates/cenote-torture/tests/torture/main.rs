@@ -10,5 +10,8 @@ mod every_step;
 mod history;
 mod limits;
 mod owners;
+mod pid_namespace;
 mod scene;
+mod socket;
+mod stale;
 mod steps;

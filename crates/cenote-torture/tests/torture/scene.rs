@@ -95,6 +95,8 @@ pub(crate) struct Agent {
     input: Box<dyn Write>,
     lines: Receiver<String>,
     pub(crate) step: Option<Step>,
+    /// In a PID namespace of its own: what it says of processes is not what they are here.
+    inside: bool,
 }
 
 impl Agent {
@@ -118,6 +120,7 @@ impl Agent {
             input: Box::new(input),
             lines,
             step: step.cloned(),
+            inside: false,
         }
     }
 
@@ -170,6 +173,12 @@ impl Agent {
             let fine = status.signal() == Some(9) || status.success();
             assert!(fine, "{} (process {}) ended with {status}", self.what, self.pid);
         }
+    }
+
+    /// The process that this one runs was killed: it says so by its own end.
+    pub(crate) fn mourn_killed_inside(&mut self) {
+        let status = self.reap().unwrap();
+        assert!(!status.success(), "{status}");
     }
 
     /// Sends a line. One that is gone does not hear it.
@@ -324,10 +333,6 @@ impl Scene {
     pub(crate) fn recording(mut self) -> Scene {
         self.recording = true;
         self
-    }
-
-    pub(crate) fn is_recording(&self) -> bool {
-        self.recording
     }
 
     fn seen(&self, what: &str) -> PathBuf {
@@ -526,7 +531,9 @@ impl Scene {
     ) -> Agent {
         let mut command = self.command(what, within);
         command.arg("client").arg(self.run_dir()).arg(answer_ms.to_string());
-        Agent::spawn(command, what, &self.errors(), step)
+        let mut agent = Agent::spawn(command, what, &self.errors(), step);
+        agent.inside = !within.is_empty();
+        agent
     }
 
     pub(crate) fn client(&self, what: &str) -> Agent {
@@ -573,6 +580,7 @@ impl Scene {
             Answer::Said(text) => text.strip_prefix("ok ").unwrap().parse::<u32>().ok(),
             _ => None,
         };
+        let pid = pid.filter(|_| !agent.inside);
         let pidfd = pid.map(|pid| PidFd::open(ProcessId(pid)));
         let listener = self.listener.borrow();
         let begin = Instant::now();
@@ -605,6 +613,7 @@ impl Scene {
             input: Box::new(stream.try_clone().unwrap()),
             lines: lines_of(stream),
             step: None,
+            inside: agent.inside,
         };
         Forked::Goes(child.ready())
     }
