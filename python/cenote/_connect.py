@@ -28,7 +28,8 @@ def connect(
     default, is started in the background where it does not run, and ends after ten minutes
     without a client; one at a directory is not.
     `embedded`: a pool of this process alone, gone with it.
-    `capacity`: of a pool that this call starts, in bytes; half of /dev/shm unless said.
+    `capacity`: of a pool that this call starts, in bytes; half of what the machine allows
+    unless said.
 
     Raises: PoolUnavailable, ArgumentError.
     """
@@ -54,16 +55,13 @@ def connect(
         return _cenote.connect_pool(address)
     if address.strip() in ("", ".", "..") or not address.isprintable():
         raise ArgumentError(f"the address {address!r} is neither a path nor a name")
+    command = find_command()
     try:
-        return _cenote.connect_pool(address)
+        return _cenote.connect_pool(address, command, capacity)
     except PoolUnavailable as error:
-        command = find_command()
-        if command is None:
-            raise PoolUnavailable(
-                f"{error}; and none was started, since there is no `cenote` command in "
-                f"{', '.join(map(str, places()))} or on PATH; CENOTE_BIN names it"
-            ) from None
-    return _cenote.connect_pool(address, command, capacity)
+        if command is not None:
+            raise
+        raise PoolUnavailable(f"{error}; and none was started: {_missing()}") from None
 
 
 def places() -> list[Path]:
@@ -76,14 +74,20 @@ def places() -> list[Path]:
 
 
 def find_command() -> str | None:
-    """The `cenote` command: `CENOTE_BIN`, beside Python, or on PATH."""
+    """The `cenote` command: `CENOTE_BIN`, beside Python, or on PATH; None if there is none."""
     named = os.environ.get("CENOTE_BIN")
     if named:
-        if not os.access(named, os.X_OK):
-            raise PoolUnavailable(f"CENOTE_BIN names {named}, which is no command")
-        return named
+        return named if os.access(named, os.X_OK) else None
     for place in places():
         command = place / "cenote"
         if command.is_file() and os.access(command, os.X_OK):
             return str(command)
     return shutil.which("cenote")
+
+
+def _missing() -> str:
+    named = os.environ.get("CENOTE_BIN")
+    if named:
+        return f"CENOTE_BIN names {named}, which is no command"
+    looked = ", ".join(map(str, places()))
+    return f"there is no `cenote` command in {looked} or on PATH; CENOTE_BIN may name one"

@@ -99,3 +99,9 @@ def test_a_daemon_outlives_ctrl_c(name: str) -> None:
             "p.put('t', {'x': [1]}); os.killpg(0, signal.SIGINT)")
     subprocess.run([sys.executable, "-c", code], start_new_session=True, capture_output=True)
     assert cenote.connect(name)["t"].num_rows == 1
+
+
+def test_a_running_pool_needs_no_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = cenote.connect(name, capacity=64 << 20)
+    monkeypatch.setenv("CENOTE_BIN", "/no/such/command")
+    assert cenote.connect(name).address == first.address
