@@ -117,7 +117,7 @@ def _checks(outcome: Outcome) -> str:
 def _memory(outcome: Outcome) -> str:
     text = ("Own memory is what the kernel would get back if the process ended: private pages "
             "(Private_Clean + Private_Dirty of <code>smaps_rollup</code>) and page tables. Each "
-            "process measured itself after reading every value of the columns that it needs.")
+            "process measured itself after touching every page of the columns that it needs.")
     own = {record.task.factor: record for record in outcome.own or []}
     head = ["<th class='text'>MiB of own memory</th><th>libraries loaded</th><th>+ table</th>"
             "<th>of which page tables</th><th>factor computed</th>"]
@@ -140,7 +140,7 @@ def _memory(outcome: Outcome) -> str:
     pool = (f"<p>The table takes {outcome.put.pool_bytes / MIB:.1f} MiB in the pool, by the file "
             f"system; with all results in it {outcome.pool_peak_bytes / MIB:.1f} MiB. The daemon "
             f"has {outcome.daemon_own_bytes / MIB:.1f} MiB to itself. What a library needs to "
-            "compute (“factor computed”) is the same on both sides. The process that did the lost "
+            "compute (“factor computed”) comes on top, on both sides. The process that did the lost "
             "work again ran nearly alone: pages of libraries that the others shared were its own."
             "</p>")
     return _section("Memory", f"<p>{text}</p>", plots.memory_bars(outcome),

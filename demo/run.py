@@ -41,7 +41,7 @@ examples:
 
 reading the memory table (MiB of each process):
   own memory is private pages and page tables, as the kernel counts them. "+ table" is what
-  holding the table adds once every value has been read: with the pool next to nothing,
+  holding the table adds once every page has been touched: with the pool next to nothing,
   without it a copy. "computed" includes the library's working memory and the result.
 
 exit status: 0 done and nothing lost, 1 something was lost or a step failed, 2 wrong usage,

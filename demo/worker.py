@@ -59,7 +59,7 @@ def _run(task: Task, parent: Connection) -> None:
 
     source = Pooled(task, factor) if task.address else Own(task, factor)
     table = source.table()
-    n_bytes = _read_every_value(table)
+    n_bytes = _touch_every_page(table)
     _tell(parent, "holding", measured=True, rows=table.num_rows, bytes=n_bytes)
 
     table, bars = source.bars(table)
@@ -104,8 +104,8 @@ def _die_here(task: Task, parent: Connection) -> None:
         signal.pause()
 
 
-def _read_every_value(table: pa.Table) -> int:
-    """Touches each page of each buffer, as any computation would; returns the bytes."""
+def _touch_every_page(table: pa.Table) -> int:
+    """Reads a byte of each page of each buffer, so that all are mapped; returns the bytes."""
     import numpy as np
 
     n_bytes = 0
