@@ -110,8 +110,8 @@ def _memory(outcome: Outcome) -> str:
         without = sum(record.own("holding") for record in outcome.own)
         line += f", {without / MIB:,.0f} MiB with own copies"
     note = _note("Private pages and page tables, by the kernel (smaps_rollup, VmPTE), after "
-                 "touching every page of the table. The last process ran nearly alone: pages of libraries that "
-                 "the others shared were its own.")
+                 "touching every page of the table. The last process ran nearly alone: pages of "
+                 "libraries that the others shared were its own.")
     return f"{body}\n{line}\n{note}"
 
 
