@@ -47,7 +47,8 @@ class Data:
 
 
 SURVIVORS = ("The panel is today's members of the index: survivorship bias. Companies that "
-             "failed, shrank or were bought are missing, which distorts every figure, mostly for the better.")
+             "failed, shrank or were bought are missing, which distorts every figure, mostly for "
+             "the better.")
 SURVIVORS_PYPI = ("A few large companies that are still there: survivorship bias, and far too few "
                   "names for a cross-section. Read these figures as a check of the machinery.")
 YOURS = ("If the list of tickers was drawn up after the fact (today's members of an index, "
