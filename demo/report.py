@@ -141,8 +141,8 @@ def _memory(outcome: Outcome) -> str:
             f"system; with all results in it {outcome.pool_peak_bytes / MIB:.1f} MiB. The daemon "
             f"has {outcome.daemon_own_bytes / MIB:.1f} MiB to itself. What a library needs to "
             "compute (“factor computed”) comes on top, on both sides. The process that did the "
-            "lost work again ran nearly alone: pages of libraries that the others shared were its own."
-            "</p>")
+            "lost work again ran nearly alone: pages of libraries that the others shared were its "
+            "own.</p>")
     return _section("Memory", f"<p>{text}</p>", plots.memory_bars(outcome),
                     f"<div class='scroll'><table><tr>{''.join(head)}</tr>{''.join(rows)}</table>"
                     "</div>", pool)
