@@ -9,6 +9,8 @@ use crate::space::{Plan, PlanError, Shortage, fill};
 
 /// Longest that a request may wait for room.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
+/// How long a put waits for the reserve to be filled, if it needs that space itself.
+const FILL_WITHIN: Duration = Duration::from_secs(2);
 
 impl Pool {
     pub(super) fn arena(
@@ -90,7 +92,8 @@ impl Pool {
         wait_ms: u64,
         mut plan: impl FnMut(&mut Core) -> Result<Plan, PlanError>,
     ) -> Result<Plan, Refusal> {
-        let deadline = Instant::now() + Duration::from_millis(wait_ms).min(WAIT_MAX);
+        let begin = Instant::now();
+        let deadline = begin + Duration::from_millis(wait_ms).min(WAIT_MAX);
         let mut core = self.lock();
         let mut collected = false;
         loop {
@@ -115,8 +118,15 @@ impl Pool {
                         collected = true;
                         continue;
                     }
+                    // What is being allocated ahead is free in a moment.
+                    if core.estate.space.fills_ahead() && begin.elapsed() < FILL_WITHIN {
+                        core = self.wait(core, Duration::from_millis(50));
+                        continue;
+                    }
                     let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() || self.stopping.load(Ordering::Acquire) {
+                    // What is more than all of it will not fit, however long.
+                    let never = asked > self.capacity;
+                    if never || left.is_zero() || self.stopping.load(Ordering::Acquire) {
                         return Err(self.exhausted(&core, asked, shortage));
                     }
                     core = self.wait(core, left.min(Duration::from_millis(250)));

@@ -59,6 +59,12 @@ impl Space {
         self.arenas.values().filter(|a| a.is_free()).map(Arena::allocated).sum()
     }
 
+    /// Whether an arena is being filled that no client has asked for.
+    pub fn fills_ahead(&self) -> bool {
+        let nobodys = |a: &&Arena| a.owner.session == SessionId::NONE && a.pending_bytes() > 0;
+        self.arenas.values().any(|a| nobodys(&a))
+    }
+
     /// Plans one more ready arena, if less than `reserve` bytes are ready and there is ample
     /// space.
     pub fn plan_ahead(&mut self, reserve: u64) -> Option<Plan> {
