@@ -32,5 +32,11 @@ pub(crate) fn run(
         told.store(true, Ordering::Relaxed);
     });
     let ready = |_: &_| crate::say(&format!("ready {}", std::process::id()));
-    cenote::serve(config, ready, &|| stop.load(Ordering::Relaxed)).map_err(|e| e.to_string())
+    cenote::serve(config, ready, &|| stop.load(Ordering::Relaxed)).map_err(|e| in_full(&e))
+}
+
+/// With the reasons behind it.
+fn in_full(error: &dyn std::error::Error) -> String {
+    let reason = error.source().map(in_full);
+    reason.map_or_else(|| error.to_string(), |reason| format!("{error}: {reason}"))
 }
