@@ -46,7 +46,10 @@ pub(crate) fn until_room<T>(
     loop {
         let left = wait.saturating_sub(begin.elapsed());
         match attempt(left.min(PIECE)) {
-            Err(Error::Refused(crate::Refusal::Exhausted { .. })) if left > PIECE => {
+            // What is more than all of it will not fit, however long.
+            Err(Error::Refused(crate::Refusal::Exhausted { asked, capacity, .. }))
+                if left > PIECE && asked <= capacity =>
+            {
                 go_on()?;
                 std::thread::sleep(PAUSE.min(left));
             }
