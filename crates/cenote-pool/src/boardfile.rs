@@ -11,7 +11,9 @@ use std::sync::Arc;
 use cenote_region::quantity::PAGE;
 use cenote_region::space::allocate;
 
-use crate::protocol::board::{Board, HEADER_WORDS, HeaderError, Identity};
+use crate::protocol::board::{
+    ARENA_WORDS, Board, HEADER_WORDS, HeaderError, Identity, RECORD_WORDS,
+};
 use crate::rundir::RunDir;
 use crate::words::{Shared, open_own};
 
@@ -71,12 +73,50 @@ impl BoardFile {
         let memory = Arc::new(Shared::read_write_not_in_children(&file, words)?);
         let board = Board::open(memory)?;
         let this = BoardFile { file: Arc::new(file), board };
+        this.measure();
         // A board that lost its pages to a hole gets them back, empty, before they are read.
         let (entries, records, arenas) = this.board.lengths();
         this.allocate(this.board.identity().shape.entry_words(entries))?;
         this.allocate(this.board.identity().shape.record_words(records))?;
         this.allocate(this.board.identity().shape.arena_words(arenas))?;
         Ok(this)
+    }
+
+    /// Corrects lengths that are not what the file has: rubbish there would have a gigabyte
+    /// allocated, or records forgotten.
+    fn measure(&self) {
+        let shape = self.board.identity().shape;
+        let (e, r, a) = self.board.lengths();
+        let count = |claimed: u64, most: u64, words: (u64, u64), size: u64| {
+            match self.extent(words.0 * 8, words.1 * 8) {
+                // Where a file system knows no holes, all of it is data.
+                Some(bytes) if bytes / (8 * size) < most => bytes / (8 * size),
+                _ => claimed,
+            }
+        };
+        let (e2, r2, a2) = (
+            count(e, shape.entries, shape.entry_words(shape.entries), 1),
+            count(r, shape.records, shape.record_words(shape.records), RECORD_WORDS),
+            count(a, shape.arenas, shape.arena_words(shape.arenas), ARENA_WORDS),
+        );
+        if (e, r, a) != (e2, r2, a2) {
+            self.board.set_lengths(e2, r2, a2);
+        }
+    }
+
+    /// Bytes of the file's range up to the end of its last data.
+    fn extent(&self, start: u64, end: u64) -> Option<u64> {
+        use rustix::fs::{SeekFrom, seek};
+        let mut last = start;
+        while last < end {
+            let data = match seek(&*self.file, SeekFrom::Data(last)) {
+                Ok(data) if data < end => data,
+                Ok(_) | Err(rustix::io::Errno::NXIO) => break,
+                Err(_) => return None,
+            };
+            last = seek(&*self.file, SeekFrom::Hole(data)).ok()?.min(end);
+        }
+        Some(last - start)
     }
 
     /// The board.

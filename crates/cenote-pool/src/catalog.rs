@@ -103,19 +103,24 @@ impl Catalog {
         let path = directory.join("catalog.redb");
         // Made before redb writes to it, so that it is this user's alone from the start.
         drop(crate::words::open_own(&path, true)?);
-        let database = Arc::new(Database::builder().set_cache_size(CACHE_BYTES).create(&path)?);
+        let mut database = Database::builder().set_cache_size(CACHE_BYTES).create(&path)?;
+        // Its pages have checksums, which it looks at only when asked.
+        let is_sound = database.check_integrity()?;
+        let database = Arc::new(database);
         let journal_path = directory.join("journal");
         let journal = crate::words::open_own(&journal_path, true)?;
         let (mut contents, applied) = read_database(&database)?;
         let mut names: BTreeMap<String, Row> =
             contents.rows.drain(..).map(|row| (row.name.clone(), row)).collect();
         let Journal { entries, length, is_damaged } = read_journal(&journal)?;
-        contents.is_damaged |= is_damaged;
+        contents.is_damaged |= is_damaged || !is_sound;
         let mut number = applied;
         let mut pending = Vec::new();
         for entry in entries {
             number = number.max(entry.number);
             if entry.number > applied {
+                // Each follows the one before it, or redb is not the one that was there.
+                contents.is_damaged |= entry.number != applied + 1 + pending.len() as u64;
                 apply(&mut names, &entry.change);
                 contents.sequences.insert(entry.session, entry.sequence);
                 pending.push(entry);
@@ -145,6 +150,12 @@ impl Catalog {
         self.number = entry.number;
         self.pending.push(entry);
         Ok(())
+    }
+
+    /// The number of the last change.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Changes that redb does not have yet; empty if there are none.

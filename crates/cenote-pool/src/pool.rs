@@ -92,7 +92,9 @@ impl World for Estate {
 
     fn log(&mut self, change: &Change) -> io::Result<()> {
         reach("log: before");
-        self.catalog.append(self.request.0, self.request.1, change)
+        self.catalog.append(self.request.0, self.request.1, change)?;
+        self.board.view().set_logged(self.catalog.number());
+        Ok(())
     }
 
     fn step(&mut self, name: &'static str) {

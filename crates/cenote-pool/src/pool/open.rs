@@ -19,8 +19,9 @@ use crate::catalog::{CatalogError, Contents};
 use crate::id::EntryId;
 use crate::manifest::{MANIFEST_BYTES_MAX, Manifest};
 use crate::protocol::board::{HeaderError, Identity, Location, Shape};
-use crate::protocol::heads::HeadTable;
+use crate::protocol::heads::{Found, HeadTable, hash_name};
 use crate::protocol::ledger::{Lost, ManifestChunks};
+use crate::row::Change;
 use crate::rundir::RunDirError;
 use crate::words::Shared;
 
@@ -89,13 +90,25 @@ impl Pool {
         let mut state = Inherited { contents, ..Inherited::default() };
         let board = match found {
             Ok(board) => {
-                if catalog.1 || state.contents.is_damaged {
-                    let known = std::mem::take(&mut state.contents.rows);
-                    state.contents.rows = rows_from_heads(&config.dir, &board, known);
+                if catalog.1
+                    || state.contents.is_damaged
+                    || catalog.0.number() < board.view().logged()
+                {
+                    let known = state.contents.rows.clone();
+                    state.contents.rows = rows_from_heads(&config.dir, &board, known.clone());
+                    state.incomplete = Some(known);
                 }
                 board
             }
             Err(reason) => {
+                // The catalog may have lost something, too, and the board would have told.
+                let known = state.contents.rows.clone();
+                let mut names = names_from_heads(&config.dir);
+                names.retain(|name| known.iter().all(|row| row.name != *name));
+                let unnamed = Row::unnamed(EntryId(0), 0, 0);
+                let rows = names.into_iter().map(|name| Row { name, ..unnamed.clone() });
+                state.contents.rows.extend(rows);
+                state.incomplete = Some(known);
                 state.begin_anew(&config.dir, reason);
                 let boot = boot_id().map_err(&io)?;
                 let identity =
@@ -117,6 +130,10 @@ impl Pool {
             adopt_ledger(&mut estate, &sessions, std::mem::take(&mut state.contents.rows));
         let (ledger, lost) = adopted.map_err(|e| io(io::Error::other(e)))?;
         state.lost.extend(lost.into_iter().map(|l| (l.row.name.clone(), (l.row, l.reason))));
+        if let Some(known) = &state.incomplete {
+            complete_catalog(&mut estate.catalog, known, &ledger, &state.lost).map_err(&io)?;
+        }
+        estate.board.view().set_logged(estate.catalog.number());
         let pool = assemble(config, lock, capacity, ledger, estate, sessions, state.lost);
         sweep_heads(&pool);
         pool.start_keepers();
@@ -128,6 +145,8 @@ impl Pool {
 struct Inherited {
     contents: Contents,
     lost: BTreeMap<String, (Row, String)>,
+    /// The catalog's rows, where it does not have all that it should.
+    incomplete: Option<Vec<Row>>,
 }
 
 impl Inherited {
@@ -217,18 +236,19 @@ fn open_board(
 /// The catalog is damaged, the board is not: the heads say which manifests have names, the
 /// manifests what they are. What is known of a version from the catalog is kept.
 fn rows_from_heads(dir: &RunDir, board: &BoardFile, known: Vec<Row>) -> Vec<Row> {
-    let number = board.view().heads();
-    let table = Shared::read_all(&dir.heads(number)).ok();
-    let Some(table) = table.and_then(|memory| HeadTable::open(memory, number)) else {
-        return known;
-    };
+    let table = open_heads(dir, board.view().heads()).or_else(|| last_heads(dir));
+    let Some(table) = table else { return known };
     let files = Space::open(dir.clone(), board.clone(), 0).ok();
     let mut known: HashMap<u64, Row> =
         known.into_iter().map(|row| (row.manifest_checksum, row)).collect();
     let mut rows = Vec::new();
     for (name, manifest) in table.entries() {
         let record = board.view().entry(manifest).record;
-        let Some(location) = record.and_then(|r| board.view().location(r)) else { continue };
+        let Some(location) = record.and_then(|r| board.view().location(r)) else {
+            // It has a name and no place: adoption says that it is lost.
+            rows.push(Row { name, ..Row::unnamed(manifest, 0, 0) });
+            continue;
+        };
         let row = known.remove(&location.checksum).unwrap_or_else(|| {
             let mut row = Row::unnamed(manifest, location.checksum, location.place.length);
             let read = files.as_ref().and_then(|files| load_manifest(files, &location).ok());
@@ -242,7 +262,53 @@ fn rows_from_heads(dir: &RunDir, board: &BoardFile, known: Vec<Row>) -> Vec<Row>
         });
         rows.push(Row { name, ..row });
     }
+    // A name that the table does not have: dropped, if the table says so; else its slot is
+    // damaged, too.
+    let named: std::collections::HashSet<String> = rows.iter().map(|r| r.name.clone()).collect();
+    rows.extend(known.into_values().filter(|row| {
+        let found = table.find(&row.name, hash_name(&row.name));
+        !named.contains(&row.name) && !matches!(found, Found::Slot(_))
+    }));
     rows
+}
+
+/// Board and catalog are gone: all that the heads still tell is what was lost.
+fn names_from_heads(dir: &RunDir) -> Vec<String> {
+    let entries = last_heads(dir).map(|table| table.entries()).unwrap_or_default();
+    entries.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The last head table that is whole, where the board does not say which one counts.
+fn last_heads(dir: &RunDir) -> Option<HeadTable<Shared>> {
+    let numbers = dir.numbered("heads").unwrap_or_default();
+    numbers.into_iter().rev().find_map(|number| open_heads(dir, number))
+}
+
+fn open_heads(dir: &RunDir, number: u64) -> Option<HeadTable<Shared>> {
+    HeadTable::open(Shared::read_all(&dir.heads(number)).ok()?, number)
+}
+
+/// Gives the catalog what it lacks, and takes from it what is no more, so that the next owner
+/// finds what this one has found.
+fn complete_catalog(
+    catalog: &mut Catalog,
+    known: &[Row],
+    ledger: &super::Book,
+    lost: &BTreeMap<String, (Row, String)>,
+) -> io::Result<()> {
+    let current = ledger.names().map(|(_, version)| &version.row);
+    let current: BTreeMap<&str, &Row> = current
+        .chain(lost.values().map(|(row, _)| row))
+        .map(|row| (row.name.as_str(), row))
+        .collect();
+    for row in known.iter().filter(|row| !current.contains_key(row.name.as_str())) {
+        catalog.append(SessionId::NONE, 0, &Change::Drop { name: row.name.clone() })?;
+    }
+    let known: BTreeMap<&str, &Row> = known.iter().map(|row| (row.name.as_str(), row)).collect();
+    for row in current.values().filter(|row| known.get(row.name.as_str()) != Some(*row)) {
+        catalog.append(SessionId::NONE, 0, &Change::Commit((*row).clone()))?;
+    }
+    Ok(())
 }
 
 fn adopt_sessions(dir: &RunDir, contents: &Contents) -> io::Result<BTreeMap<SessionId, Session>> {
@@ -346,7 +412,10 @@ fn assemble(
     }
     estate.space.trim(0);
     let board = estate.board.view();
-    let epoch = Epoch(board.epoch().0.wrapping_add(1));
+    // Beyond every session's, too: a damaged board must not have numbers given out twice.
+    let of_sessions = sessions.keys().next_back().map_or(0, |id| id.0 >> 32);
+    let last = board.epoch().0.max(u32::try_from(of_sessions).unwrap_or(0));
+    let epoch = Epoch(last.wrapping_add(1));
     let pool_id = board.identity().pool;
     board.set_epoch(epoch, u64::from(std::process::id()));
     board.set_capacity(capacity);

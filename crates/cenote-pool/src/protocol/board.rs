@@ -52,6 +52,7 @@ mod at {
     pub(super) const ARENAS: u64 = 20;
     pub(super) const OWNER: u64 = 21;
     pub(super) const CAPACITY: u64 = 22;
+    pub(super) const LOGGED: u64 = 23;
 }
 
 /// How many of each there may be.
@@ -275,6 +276,16 @@ impl<M: Memory> Board<M> {
     /// Remembers the capacity for the next owner.
     pub fn set_capacity(&self, bytes: u64) {
         self.memory.store(at::CAPACITY, bytes, Ordering::Release);
+    }
+
+    /// The number of the last change that the log was given.
+    pub fn logged(&self) -> u64 {
+        self.memory.load(at::LOGGED, Ordering::Acquire)
+    }
+
+    /// Notes that the log has changes up to this one: a log that knows fewer has lost some.
+    pub fn set_logged(&self, number: u64) {
+        self.memory.store(at::LOGGED, number, Ordering::Release);
     }
 
     /// Takes the board over.

@@ -113,7 +113,7 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
         board: Board<M>,
         world: &mut W,
     ) -> Result<Ledger<M, H>, LedgerError> {
-        let number = board.heads() + 1;
+        let number = board.heads().wrapping_add(1);
         let (words, slots, name_words) = table_words(64, 64 * 24);
         let heads = HeadTable::create(world.make_heads(number, words)?, number, slots, name_words);
         board.set_heads(number);

@@ -6,6 +6,7 @@
 
 mod all_at_once;
 mod crowd;
+mod damage;
 mod every_step;
 mod history;
 mod limits;

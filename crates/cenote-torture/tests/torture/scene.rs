@@ -679,6 +679,11 @@ impl Scene {
             "{story}: arenas take {arenas}; {info:?}"
         );
         self.second_run(&pool, story);
+        let errors = std::fs::read_to_string(self.errors()).unwrap_or_default();
+        let panics: Vec<_> = errors.lines().filter(|l| l.contains("panicked at")).collect();
+        // redb's own assertions over a damaged file are caught, and told.
+        let own = panics.iter().filter(|line| !line.contains("redb-"));
+        assert_eq!(own.count(), 0, "{story}: {panics:?}");
     }
 
     /// Puts, gets and drops a frame.

@@ -66,7 +66,7 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
         mut read_manifest: impl FnMut(&Location) -> Result<ManifestChunks, String>,
     ) -> Result<Adopted<M, H>, LedgerError> {
         let survey = survey(&board, &sound);
-        let number = board.heads() + 1;
+        let number = board.heads().wrapping_add(1);
         let bytes: usize = rows.iter().map(|row| row.name.len() + 16).sum();
         let (words, slots, name_words) =
             table_words(2 * (rows.len() as u64).max(32), 2 * bytes as u64);
@@ -85,7 +85,13 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
             ticket: 0,
         };
         let mut lost = Vec::new();
+        let mut named = std::collections::HashSet::new();
         for row in rows {
+            if !named.insert(row.manifest) {
+                let reason = "its manifest is another frame's".to_owned();
+                lost.push(Lost { row, reason });
+                continue;
+            }
             match ledger.adopt_row(&survey.records, &row, &mut read_manifest) {
                 Ok(version) => {
                     let head = ledger.heads.insert(&row.name, Some(version.manifest));
@@ -98,7 +104,7 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
         ledger.adopt_retired(&survey.records, leased, &mut read_manifest);
         ledger.free_the_rest(survey.records);
         world.step("adopt: orphans retired");
-        let old = number - 1;
+        let old = number.wrapping_sub(1);
         ledger.board.set_heads(number);
         world.step("adopt: heads published");
         world.drop_heads(old);
