@@ -25,6 +25,10 @@ use crate::id::SessionId;
 use crate::row::{Change, Row};
 use crate::step::reach;
 
+use store::Store;
+
+mod store;
+
 const FRAMES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("frames");
 const SEQUENCES: TableDefinition<'_, u64, u64> = TableDefinition::new("sequences");
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
@@ -54,11 +58,20 @@ pub enum CatalogError {
     Io(#[from] io::Error),
 }
 
+/// No damage: nothing is wrong with what is there.
+fn is_want_of_space(error: &io::Error) -> bool {
+    use io::ErrorKind::{OutOfMemory, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | OutOfMemory)
+}
+
 macro_rules! from_redb {
     ($($kind:ident),*) => {$(
         impl From<redb::$kind> for CatalogError {
             fn from(error: redb::$kind) -> CatalogError {
-                CatalogError::Redb(error.into())
+                match error.into() {
+                    redb::Error::Io(error) if is_want_of_space(&error) => CatalogError::Io(error),
+                    error => CatalogError::Redb(error),
+                }
             }
         }
     )*};
@@ -84,14 +97,14 @@ pub struct Catalog {
     length: u64,
     number: u64,
     pending: Vec<Entry>,
-    database: Arc<Database>,
+    store: Arc<Store>,
 }
 
 /// Changes on their way into redb.
 #[derive(Debug)]
 pub struct Batch {
     entries: Vec<Entry>,
-    database: Arc<Database>,
+    store: Arc<Store>,
 }
 
 impl Catalog {
@@ -106,7 +119,6 @@ impl Catalog {
         let mut database = Database::builder().set_cache_size(CACHE_BYTES).create(&path)?;
         // Its pages have checksums, which it looks at only when asked.
         let is_sound = database.check_integrity()?;
-        let database = Arc::new(database);
         let journal_path = directory.join("journal");
         let journal = crate::words::open_own(&journal_path, true)?;
         let (mut contents, applied) = read_database(&database)?;
@@ -129,7 +141,8 @@ impl Catalog {
         // What follows the last whole entry was cut off by a kill: nobody was told of it.
         journal.set_len(length)?;
         contents.rows = names.into_values().collect();
-        let catalog = Catalog { path: journal_path, journal, length, number, pending, database };
+        let store = Arc::new(Store::new(path, database));
+        let catalog = Catalog { path: journal_path, journal, length, number, pending, store };
         Ok((catalog, contents))
     }
 
@@ -160,7 +173,7 @@ impl Catalog {
 
     /// Changes that redb does not have yet; empty if there are none.
     pub fn batch(&mut self) -> Batch {
-        Batch { entries: self.pending.clone(), database: self.database.clone() }
+        Batch { entries: self.pending.clone(), store: self.store.clone() }
     }
 
     /// redb has the batch: its entries leave the journal, at once if it has no others, else
@@ -219,13 +232,20 @@ impl Batch {
     /// # Errors
     /// [`CatalogError`].
     pub fn write(&self) -> Result<(), CatalogError> {
+        self.store.with(|database| self.write_to(database))
+    }
+
+    fn write_to(&self, database: &Database) -> Result<(), CatalogError> {
         let Some(last) = self.entries.last() else { return Ok(()) };
-        let transaction = self.database.begin_write()?;
+        let transaction = database.begin_write()?;
         {
             let mut frames = transaction.open_table(FRAMES)?;
             let mut sequences = transaction.open_table(SEQUENCES)?;
             let mut meta = transaction.open_table(META)?;
-            for entry in &self.entries {
+            // A batch that is said to have failed may be there all the same: to rename twice
+            // would be another change.
+            let applied = meta.get(APPLIED)?.map_or(0, |number| number.value());
+            for entry in self.entries.iter().filter(|entry| entry.number > applied) {
                 match &entry.change {
                     Change::Commit(row) => put(&mut frames, row)?,
                     Change::Drop { name } => drop(frames.remove(name.as_str())?),
@@ -251,15 +271,17 @@ impl Batch {
     /// # Errors
     /// [`CatalogError`].
     pub fn forget(&self, ended: &[SessionId]) -> Result<(), CatalogError> {
-        let transaction = self.database.begin_write()?;
-        {
-            let mut sequences = transaction.open_table(SEQUENCES)?;
-            for session in ended {
-                sequences.remove(session.0)?;
+        self.store.with(|database| {
+            let transaction = database.begin_write()?;
+            {
+                let mut sequences = transaction.open_table(SEQUENCES)?;
+                for session in ended {
+                    sequences.remove(session.0)?;
+                }
             }
-        }
-        transaction.commit()?;
-        Ok(())
+            transaction.commit()?;
+            Ok(())
+        })
     }
 }
 
