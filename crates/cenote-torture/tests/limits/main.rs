@@ -34,6 +34,18 @@ fn clear(scene: &Scene) {
     }
 }
 
+/// Waits until nothing is being allocated ahead of demand.
+fn rest(scene: &Scene) {
+    let pool = scene.connect();
+    let mut ready = (pool.info().unwrap().ready, 0);
+    // The pool looks five times a second.
+    while ready.1 < 25 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let now = pool.info().unwrap().ready;
+        ready = if now == ready.0 { (now, ready.1 + 1) } else { (now, 0) };
+    }
+}
+
 /// Runs `test` of this program once more, in a mount namespace of its own. False: this is
 /// that run.
 fn in_mount_namespace(test: &str) -> bool {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::scene::{Scene, Setting};
-use crate::{clear, small};
+use crate::{clear, rest, small};
 
 /// A memory cgroup, removed in the end.
 struct Cgroup(PathBuf);
@@ -93,6 +93,7 @@ fn a_daemon_with_little_memory_refuses_and_lives() {
             client.end();
         }
         clear(&scene);
+        rest(&scene);
         scene.aftermath(0, "daemon's cgroup");
         scene.kill_daemon();
         drop(scene);

@@ -9,7 +9,7 @@ use cenote::{Options, Pool};
 use cenote_torture::chance::Chance;
 
 use crate::scene::{Agent, Scene, Setting, times};
-use crate::{clear, in_mount_namespace};
+use crate::{clear, in_mount_namespace, rest};
 
 struct Mounted(tempfile::TempDir);
 
@@ -156,6 +156,7 @@ fn files_of_others_leave_no_room() {
         journal_is_short(&scene);
         client.end();
         clear(&scene);
+        rest(&scene);
         scene.aftermath(0, "others' files");
         scene.end_daemon();
     }
@@ -211,6 +212,7 @@ fn files_of_others_come_and_go() {
         client.end();
     }
     clear(&scene);
+    rest(&scene);
     scene.aftermath(0, "others come and go");
     scene.end_daemon();
 }

@@ -87,6 +87,7 @@ fn a_directory_of_a_killed_daemon() {
         assert!(!scene.path(name).exists(), "{name} is left");
     }
     assert_eq!(std::fs::read_to_string(scene.path("notes of the user")).unwrap(), "stay");
+    std::fs::remove_file(scene.path("notes of the user")).unwrap();
     drop(pool);
     clear(&scene);
     scene.aftermath(0, "directory");

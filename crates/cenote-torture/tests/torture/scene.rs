@@ -196,8 +196,9 @@ impl Agent {
             Err(RecvTimeoutError::Timeout) if self.is_stopped() => Some(Answer::Stopped),
             // A child of it may hold the other end.
             Err(RecvTimeoutError::Timeout) if self.is_gone() => {
-                std::thread::sleep(Duration::from_millis(5));
-                Some(self.lines.try_recv().map_or(Answer::Gone, Answer::Said))
+                // Its last line may still be on its way here.
+                let last = self.lines.recv_timeout(Duration::from_millis(100));
+                Some(last.map_or(Answer::Gone, Answer::Said))
             }
             Err(RecvTimeoutError::Timeout) => None,
         }
