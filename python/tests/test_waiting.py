@@ -35,8 +35,9 @@ def test_ctrl_c_ends_a_wait_for_room(served: Served) -> None:
     took = _interrupted("""
         import sys, numpy as np, cenote
         pool = cenote.connect(sys.argv[1])
+        pool.put("first", {"x": np.zeros(20 << 20)})
         print("ready", flush=True)
-        pool.put("big", {"x": np.zeros(1 << 27)}, timeout=60)
+        pool.put("big", {"x": np.zeros(20 << 20)}, timeout=60)
     """, served.address)
     assert took < 3
 
@@ -81,12 +82,13 @@ def test_ctrl_c_ends_a_wait_for_a_stopped_daemon(served: Served) -> None:
 
 def test_a_handler_that_returns_does_not_end_the_wait(served: Served) -> None:
     pool = served.connect()
+    pool.put("first", {"x": np.zeros(20 << 20)})
     calls: list[int] = []
     old = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
     signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
     try:
         with pytest.raises(cenote.PoolExhausted):
-            pool.put("big", {"x": np.zeros(1 << 27)}, timeout=1.0)
+            pool.put("big", {"x": np.zeros(20 << 20)}, timeout=1.0)
         for i in range(100):
             pool.put("t", {"x": np.arange(10_000)}, replace=True)
     finally:
@@ -99,9 +101,10 @@ def test_other_threads_go_on(served: Served) -> None:
     """A put that waits holds neither Python's lock nor anybody's get."""
     pool = served.connect()
     pool.put("t", {"x": [1]})
+    pool.put("first", {"x": np.zeros(20 << 20)})
     waiting = threading.Thread(
         target=lambda: pytest.raises(
-            cenote.PoolExhausted, pool.put, "big", {"x": np.zeros(1 << 27)}, timeout=1.5))
+            cenote.PoolExhausted, pool.put, "big", {"x": np.zeros(20 << 20)}, timeout=1.5))
     waiting.start()
     gets = 0
     while waiting.is_alive():
