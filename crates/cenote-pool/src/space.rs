@@ -314,13 +314,12 @@ impl Space {
 
     fn reserve(&mut self, id: ArenaId, from: u64, to: u64) -> Result<(), PlanError> {
         let missing = to.saturating_sub(from);
-        if let Some(arena) = self.arenas.get_mut(&id) {
-            // Not free any more, so that making room does not take it.
-            arena.pending += missing.max(1);
-        }
+        let Some(arena) = self.arenas.get_mut(&id) else { return Err(PlanError::Arenas) };
+        // Making room must not take it.
+        let busy = std::mem::replace(&mut arena.busy, true);
         let outcome = self.make_room(missing);
         if let Some(arena) = self.arenas.get_mut(&id) {
-            arena.pending -= missing.max(1);
+            arena.busy = busy;
             if outcome.is_ok() {
                 arena.pending += missing;
             }

@@ -150,6 +150,25 @@ fn a_full_pool_refuses_with_numbers_and_leaves_nothing() {
     pool.put("small", &[batch(0, 1000)], IfExists::Fail).unwrap();
 }
 
+/// What a put was about to be given was counted as taken before it was asked whether there was
+/// room for it: large puts could use half of a pool.
+#[test]
+fn a_pool_holds_what_its_capacity_says() {
+    let served = Served::new(64 << 20);
+    let pool = served.connect();
+    let rows = (20 << 20) / 8;
+    let column = |i: i64| Arc::new(Int64Array::from_iter_values(i..i + rows)) as ArrayRef;
+    for i in 0..3 {
+        let batch = RecordBatch::try_from_iter([("x", column(i))]).unwrap();
+        pool.put(&format!("t{i}"), &[batch], IfExists::Fail).unwrap();
+    }
+    let batch = RecordBatch::try_from_iter([("x", column(3))]).unwrap();
+    match pool.put("t3", &[batch], IfExists::Fail) {
+        Err(Error::Refused(Refusal::Exhausted { free, .. })) => assert!(free < 5 << 20, "{free}"),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_new_daemon_takes_over_and_clients_go_on() {
     let mut served = Served::new(64 << 20);
