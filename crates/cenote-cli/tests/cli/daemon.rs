@@ -165,8 +165,12 @@ fn rubbish_from_the_socket() {
 #[test]
 fn a_client_is_seen_and_ended() {
     let scratch = Scratch::new();
-    let _daemon = scratch.serve(&["--capacity", "8MiB"]);
+    let _daemon = scratch.serve(&["--capacity", "14MiB"]);
     scratch.write("big.csv", prices("AAA", 300_000));
+    // Twice it does not fit, so that the second waits in the middle of what it writes.
+    scratch.ok(&["put", "big.csv", "--name", "first"]);
+    let sealed = scratch.json(&["info"])["sealed"].as_u64().unwrap();
+    assert!(sealed > 7 << 20, "{sealed}");
     let mut put = scratch.command(&["put", "big.csv", "--wait", "600"]).spawn().unwrap();
     let began = Instant::now();
     while scratch.json(&["info"])["open"].as_u64().unwrap() < 1 << 20 {
