@@ -188,7 +188,7 @@ fn a_client_is_seen_and_ended() {
     let out = scratch.ok(&["evict-client", &client["session"].to_string(), "--yes"]);
     assert!(out.contains(&pid), "{out}");
     assert_eq!(wait(&mut put), None);
-    assert_eq!(scratch.settled()["frames"], 0);
+    assert_eq!(scratch.settled()["frames"], 1);
     assert_eq!(scratch.run(&["evict-client"]).code, Some(2));
     assert_eq!(scratch.run(&["evict-client", "1", "--pid", "1"]).code, Some(2));
 }
