@@ -314,6 +314,17 @@ impl Pool {
         drop(core);
     }
 
+    /// Whether the directory still has the lock file that this owner holds. It may have been
+    /// removed by hand, and a successor have made it anew.
+    fn owns_directory(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = lock.as_ref().and_then(|file| file.metadata().ok());
+        let found = std::fs::symlink_metadata(self.dir().file("lock")).ok();
+        let same = held.zip(found).map(|(a, b)| a.dev() == b.dev() && a.ino() == b.ino());
+        same.unwrap_or(false)
+    }
+
     /// Stops and waits for the background threads; flushes the catalog. An ephemeral pool,
     /// and one without frames that ended for want of clients, takes its directory with it.
     pub fn close(&self, discard: bool) {
@@ -329,6 +340,11 @@ impl Pool {
         let mut core = self.lock();
         // What is in the journal is safe where it is; in redb it is read faster.
         let _ = core.estate.catalog.flush();
+        if !self.owns_directory() {
+            // What is at this path now is somebody else's.
+            *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            return;
+        }
         let _ = std::fs::remove_file(self.dir().file("socket"));
         let empty = core.ledger.names().next().is_none()
             && core.lost.is_empty()

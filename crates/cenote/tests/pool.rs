@@ -150,6 +150,26 @@ fn a_full_pool_refuses_with_numbers_and_leaves_nothing() {
     pool.put("small", &[batch(0, 1000)], IfExists::Fail).unwrap();
 }
 
+/// A daemon whose directory was removed lived on; when it ended, it removed the socket of the
+/// one that had made the directory anew.
+#[test]
+fn a_daemon_that_has_lost_its_directory_ends_and_touches_nothing() {
+    let mut served = Served::new(16 << 20);
+    let root = served.dir.path().join("pool");
+    std::fs::remove_dir_all(&root).unwrap();
+    let orphan = (served.stop.clone(), served.server.take().unwrap());
+    served.start(16 << 20);
+    served.connect().put("t", &[batch(0, 10)], IfExists::Fail).unwrap();
+    let begin = std::time::Instant::now();
+    while !orphan.1.is_finished() {
+        assert!(begin.elapsed().as_secs() < 10, "it does not end by itself");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    orphan.1.join().unwrap();
+    drop(orphan.0);
+    assert_eq!(served.connect().get("t").unwrap().num_rows(), 10);
+}
+
 /// What a put was about to be given was counted as taken before it was asked whether there was
 /// room for it: large puts could use half of a pool.
 #[test]

@@ -192,6 +192,11 @@ impl Pool {
         if every(WARM_FOR) {
             self.lock().estate.space.trim(self.reserve);
         }
+        if !self.owns_directory() {
+            // There is nothing left to serve; a successor must not be disturbed.
+            self.stop();
+            return;
+        }
         if every(CLEAN_EVERY) {
             self.clean();
         }
