@@ -63,11 +63,22 @@ pub(crate) struct Estate {
     request: (SessionId, u64),
 }
 
+impl Estate {
+    /// Does what takes a few pages; where there are none, once more without the arenas that
+    /// are ready for the next puts.
+    fn with_room<T>(&mut self, work: impl Fn(&mut Estate) -> io::Result<T>) -> io::Result<T> {
+        match work(self) {
+            Err(_) if self.space.trim(0) => work(self),
+            outcome => outcome,
+        }
+    }
+}
+
 impl World for Estate {
     type Heads = Arc<Shared>;
 
     fn grow_board(&mut self, entries: u64, records: u64) -> io::Result<()> {
-        self.board.grow(entries, records, 0)
+        self.with_room(|estate| estate.board.grow(entries, records, 0))
     }
 
     fn make_heads(&mut self, number: u64, words: u64) -> io::Result<Arc<Shared>> {
@@ -87,7 +98,7 @@ impl World for Estate {
     }
 
     fn write_manifest(&mut self, bytes: &[u8]) -> io::Result<Place> {
-        self.space.write_own(bytes)
+        self.with_room(|estate| estate.space.write_own(bytes))
     }
 
     fn log(&mut self, change: &Change) -> io::Result<()> {
@@ -101,6 +112,9 @@ impl World for Estate {
         reach(name);
     }
 }
+
+/// What a session's files take, and some.
+const SESSION_BYTES: u64 = 256 << 10;
 
 type Book = Ledger<Arc<Shared>, Arc<Shared>>;
 
@@ -229,6 +243,11 @@ impl Pool {
         }
         let id = SessionId((u64::from(self.epoch.0) << 32) | core.next_session);
         core.next_session += 1;
+        let space = cenote_region::space::fs_space(self.dir().path());
+        if space.is_ok_and(|space| space.available.0 < SESSION_BYTES) {
+            // A client that can only read is worth more than an arena for the next put.
+            core.estate.space.trim(0);
+        }
         let (session, lock) = Session::create(self.dir(), id, peer, spare_of)
             .map_err(|error| system("make a session", &error))?;
         let slots = session.slots();
