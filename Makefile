@@ -38,7 +38,7 @@ test: test-rust test-python
 
 test-rust: .venv/.packages
 	$(CARGO) test $(addprefix -p ,$(CRATES))
-	$(CARGO) test -p cenote-torture --features steps
+	$(CARGO) test -p cenote-torture --features steps -- --test-threads 1
 
 test-python: .venv/.cenote
 	$(VENV_PYTHON) -m pytest python/tests demo/tests
