@@ -13,6 +13,7 @@
 //! churn THREADS NAME...             ok               the same, in more threads
 //! halt                              ok READS UNAVAILABLE
 //! fork SOCKET                       ok PID           a child that listens there as this does here
+//! source KIB                        ok               so long a source for what it puts from now on
 //! version NAME COUNT                ok               puts it so often
 //! connect COUNT                     ok               so many connections more
 //! disconnect                        ok               and all of these gone
@@ -55,6 +56,7 @@ pub(crate) struct Client {
     kept: BTreeMap<String, Kept>,
     background: Option<Background>,
     more: Vec<Pool>,
+    source: String,
 }
 
 pub(crate) fn run(directory: &str, answer_ms: &str) -> Result<(), String> {
@@ -65,8 +67,14 @@ pub(crate) fn run(directory: &str, answer_ms: &str) -> Result<(), String> {
         answer_within: Some(Duration::from_millis(answer)),
     };
     let pool = connect(&options)?;
-    let mut client =
-        Client { options, pool, kept: BTreeMap::new(), background: None, more: Vec::new() };
+    let mut client = Client {
+        options,
+        pool,
+        kept: BTreeMap::new(),
+        background: None,
+        more: Vec::new(),
+        source: String::new(),
+    };
     crate::say("ready");
     client.obey(std::io::stdin().lock(), &mut |line| crate::say(line));
     Ok(())
@@ -159,6 +167,10 @@ impl Client {
             ["churn", threads, ref names @ ..] => self.start(threads.parse().unwrap_or(4), names),
             ["halt"] => Ok(self.halt()),
             ["fork", socket] => Ok(self.fork(socket)),
+            ["source", kib] => {
+                self.source = "s".repeat(1024 * kib.parse::<usize>().unwrap_or(0));
+                Ok(String::new())
+            }
             ["version", name, count] => {
                 for counter in 1..=count.parse().unwrap_or(1) {
                     let batches = batches(name, counter, Size::Small);
@@ -196,7 +208,8 @@ impl Client {
         let counter: u64 = counter.parse().unwrap_or(0);
         let wait = Duration::from_millis(wait.parse().unwrap_or(0));
         let batches = batches(name, counter, Size::parse(size).unwrap_or(Size::Small));
-        let mut writer = self.pool.writer(name, batches[0].schema(), if_exists)?.wait(wait);
+        let writer = self.pool.writer(name, batches[0].schema(), if_exists)?.wait(wait);
+        let mut writer = writer.source(self.source.clone());
         writer.write_all(&batches)?;
         Ok(writer.commit()?.to_string())
     }

@@ -124,6 +124,13 @@ impl Play {
         for client in clients {
             client.end();
         }
+        let recorded = if self.step.is_none() && !self.hit {
+            // With what the daemon does about clients that have ended.
+            std::thread::sleep(Duration::from_millis(200));
+            self.scene.recorded(self.victim.what())
+        } else {
+            BTreeMap::new()
+        };
         self.scene.disarm(0);
         if !self.scene.daemons_hit.borrow().is_empty() {
             self.hit = true;
@@ -147,11 +154,6 @@ impl Play {
             let (all, arenas) = self.scene.on_disk();
             assert!(all < 4 << 20 && arenas < 1 << 20, "{}: {all} {arenas} {info:?}", self.story);
         }
-        let recorded = if self.step.is_none() && !self.hit {
-            self.scene.recorded(self.victim.what())
-        } else {
-            BTreeMap::new()
-        };
         (recorded, self.hit)
     }
 
@@ -233,6 +235,25 @@ fn times_of(count: u64, most: u64) -> BTreeSet<u64> {
         .filter(|n| *n > 0 && *n <= count)
         .take(usize::try_from(most).unwrap())
         .collect()
+}
+
+/// So much in the journal that what redb has is cut off it while more comes.
+fn long_journal(victim: Victim, step: Option<Step>) -> Outcome {
+    let mut play = Play::new(victim, step);
+    play.start();
+    let mut writers: Vec<Agent> = (0..2).map(|_| play.client(Victim::Writer, 20_000)).collect();
+    for writer in &mut writers {
+        play.ask(writer, "source 400");
+    }
+    for round in 0..60 {
+        for (name, writer) in ["a", "b"].iter().zip(&mut writers) {
+            play.change(writer, &format!("put {name} # {}", if round % 9 == 0 { "m" } else { "s" }));
+        }
+        if round > 20 && play.is_over() {
+            break;
+        }
+    }
+    play.end(writers)
 }
 
 /// Small survivors of many dropped frames: the cleaner moves them together.
@@ -459,16 +480,23 @@ type Workload = fn(Victim, Option<Step>) -> Outcome;
 /// SIGKILL and by SIGSTOP.
 fn sweep(work: Workload, victim: Victim, wanted: impl Fn(&str) -> bool + Sync, per_step: u64) {
     let begin = Instant::now();
+    // For who looks for a fault: only steps with this in their names, so often.
+    let only = std::env::var("CENOTE_ONLY").unwrap_or_default();
+    let often = if only.is_empty() { 1 } else { times(1) };
     let (recorded, _) = work(victim, None);
     let steps: Vec<Step> = recorded
         .iter()
-        .filter(|(name, _)| wanted(name))
+        .filter(|(name, _)| wanted(name) && name.contains(&only))
         .flat_map(|(name, &count)| {
             times_of(count, per_step).into_iter().flat_map(move |nth| {
                 [false, true].map(|stop| Step { name: name.clone(), nth, stop })
             })
         })
+        .flat_map(|step| (0..often).map(move |_| step.clone()))
         .collect();
+    if !only.is_empty() && steps.is_empty() {
+        return;
+    }
     assert!(!steps.is_empty(), "{victim:?}: no step was recorded of {recorded:?}");
     let next = AtomicUsize::new(0);
     let hits = AtomicUsize::new(0);
@@ -505,10 +533,14 @@ fn of_daemon(name: &str) -> bool {
 #[test]
 fn every_step() {
     sweep(changes, Victim::Daemon, |n| of_daemon(n) && !n.starts_with("adopt"), times(2));
+    let of_journal = |name: &str| name == "catalog: new journal written";
+    sweep(long_journal, Victim::Daemon, of_journal, times(2));
     sweep(takeover, Victim::Daemon, |name| name.starts_with("adopt"), times(2));
     sweep(thinning, Victim::Daemon, |name| name.starts_with("move"), times(2));
     sweep(changes, Victim::Writer, |name| name.starts_with("client:"), times(3));
     sweep(changes, Victim::Reader, |name| name.starts_with("lease:"), times(3));
     sweep(forks, Victim::Forker, |name| name.starts_with("fork:"), times(3));
-    crate::steps::all_were_swept(&HITS.lock().unwrap());
+    if std::env::var_os("CENOTE_ONLY").is_none() {
+        crate::steps::all_were_swept(&HITS.lock().unwrap());
+    }
 }
