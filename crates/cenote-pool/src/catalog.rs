@@ -120,6 +120,8 @@ impl Catalog {
         // Its pages have checksums, which it looks at only when asked.
         let is_sound = database.check_integrity()?;
         let journal_path = directory.join("journal");
+        // One that was to take its place: everything in it is in the old one.
+        let _ = std::fs::remove_file(journal_path.with_extension("new"));
         let journal = crate::words::open_own(&journal_path, true)?;
         let (mut contents, applied) = read_database(&database)?;
         let mut names: BTreeMap<String, Row> =

@@ -96,27 +96,7 @@ fn all_at_once() {
                 }
             }
         }
-        // The end of the round: all of them, in one go or in good order.
-        let violent = !scene.chance.borrow_mut().one_in(4);
-        let all: Vec<Agent> = writers.into_iter().chain(readers).collect();
-        if violent {
-            scene.disarm_now();
-            for agent in &all {
-                agent.signal(Signal::KILL);
-            }
-            scene.daemon().signal(Signal::KILL);
-            kills += all.len() as u64 + 1;
-            drop(all);
-            scene.kill_daemon();
-            // A reader that needs nobody goes on meanwhile.
-            std::thread::sleep(Duration::from_millis(20));
-            scene.start();
-        } else {
-            for mut agent in all {
-                agent.tell_end();
-                scene.mourn(agent);
-            }
-        }
+        kills += end_of_round(&scene, writers.into_iter().chain(readers).collect());
         scene.ask(&mut watcher, "halt").ok();
         watcher.tell_end();
         scene.mourn(watcher);
@@ -132,6 +112,29 @@ fn all_at_once() {
         history.unknown
     );
     assert!(kills >= times(25) * 3 && history.acknowledged > 100);
+}
+
+/// All of them end, in one go or in good order; how many were killed.
+fn end_of_round(scene: &Scene, all: Vec<Agent>) -> u64 {
+    if scene.chance.borrow_mut().one_in(4) {
+        for mut agent in all {
+            agent.tell_end();
+            scene.mourn(agent);
+        }
+        return 0;
+    }
+    scene.disarm_now();
+    for agent in &all {
+        agent.signal(Signal::KILL);
+    }
+    scene.daemon().signal(Signal::KILL);
+    let kills = all.len() as u64 + 1;
+    drop(all);
+    scene.kill_daemon();
+    // The watcher, which needs nobody, goes on meanwhile.
+    std::thread::sleep(Duration::from_millis(20));
+    scene.start();
+    kills
 }
 
 fn agent(scene: &Scene, what: &str, step: &Option<Step>) -> Agent {

@@ -135,6 +135,30 @@ fn names_at_their_bounds() {
     scene.aftermath(0, "names");
 }
 
+/// A restart skipped a thousand numbers of arenas, of the million that a pool has.
+#[test]
+fn restarts_do_not_use_up_the_numbers_of_arenas() {
+    let scene = Scene::new("arena numbers", Setting::default());
+    let mut largest = 0;
+    for round in 0..8 {
+        scene.start();
+        let mut client = scene.client("a client");
+        client.ask(&format!("put a {round} l")).ok();
+        client.end();
+        let names = std::fs::read_dir(scene.run_dir()).unwrap().map(|e| e.unwrap().file_name());
+        let number = |name: std::ffi::OsString| -> Option<u64> {
+            name.to_str()?.strip_prefix("arena.")?.parse().ok()
+        };
+        let last = names.filter_map(number).max().unwrap();
+        assert!(last >= largest, "a number was given out twice");
+        largest = last;
+        if round % 2 == 0 { scene.kill_daemon() } else { scene.end_daemon() }
+    }
+    assert!(largest < 100, "arena {largest} after eight restarts");
+    scene.start();
+    scene.aftermath(0, "arena numbers");
+}
+
 /// A client that dropped its connection while its process went on kept its session, its lease
 /// page and its arenas until the process ended.
 #[test]

@@ -237,7 +237,8 @@ fn times_of(count: u64, most: u64) -> BTreeSet<u64> {
         .collect()
 }
 
-/// So much in the journal that what redb has is cut off it while more comes.
+/// So much in the journal that what redb has is cut off it while more comes. A daemon killed
+/// over that left the new journal beside the old one for ever.
 fn long_journal(victim: Victim, step: Option<Step>) -> Outcome {
     let mut play = Play::new(victim, step);
     play.start();
@@ -247,7 +248,10 @@ fn long_journal(victim: Victim, step: Option<Step>) -> Outcome {
     }
     for round in 0..60 {
         for (name, writer) in ["a", "b"].iter().zip(&mut writers) {
-            play.change(writer, &format!("put {name} # {}", if round % 9 == 0 { "m" } else { "s" }));
+            play.change(
+                writer,
+                &format!("put {name} # {}", if round % 9 == 0 { "m" } else { "s" }),
+            );
         }
         if round > 20 && play.is_over() {
             break;

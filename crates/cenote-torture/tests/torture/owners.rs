@@ -122,6 +122,29 @@ fn bytes_of_a_commit_that_was_given_up_are_not_written_again() {
     scene.aftermath(0, "given up");
 }
 
+/// A forked child that had ended and that nobody had waited for was taken for a process that
+/// had closed its descriptors: what it had read was kept until its parent ended.
+#[test]
+fn a_child_that_nobody_has_waited_for_holds_nothing() {
+    let scene = Scene::new("zombie", Setting::default());
+    scene.start();
+    let mut client = scene.client("a client");
+    client.ask("put a 1 m").ok();
+    client.ask("hold one a").ok();
+    let mut child = scene.fork(&mut client).1.expect_goes();
+    client.ask("put a 2 m").ok();
+    client.ask("release one").ok();
+    child.ask("check one").ok();
+    child.signal(Signal::KILL);
+    let pool = scene.connect();
+    scene.settled(&pool, 1, "a zombie");
+    let zombie = cenote_region::process::ProcessId(child.pid);
+    assert_eq!(cenote_region::process::state(zombie), Some('Z'), "its parent has waited for it");
+    drop(pool);
+    client.end();
+    scene.aftermath(0, "a zombie");
+}
+
 /// A fork asks for a page for the child. It must not take as long as other answers may.
 #[test]
 fn a_fork_does_not_wait_for_a_stopped_daemon() {

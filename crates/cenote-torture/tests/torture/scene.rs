@@ -697,7 +697,10 @@ impl Scene {
                 break;
             }
             let files = self.file_sizes();
-            assert!(looks < LOOKS_MAX, "{story}: {all} on disk, {arenas} in arenas; {info:?}; {files:?}");
+            assert!(
+                looks < LOOKS_MAX,
+                "{story}: {all} on disk, {arenas} in arenas; {info:?}; {files:?}"
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
         self.second_run(&pool, story);

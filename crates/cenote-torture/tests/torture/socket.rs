@@ -144,18 +144,11 @@ fn request(chance: &mut Chance, arena: ArenaId) -> Request {
     }
 }
 
-#[test]
-fn rubbish_on_the_socket() {
-    let scene = Scene::new("rubbish", Setting { capacity: Some(64 << 20), ..Setting::default() });
-    let mut chance = scene.chance.borrow().clone();
-    scene.start();
-    let mut client = scene.client("a client");
-    client.ask("put a 1 m").ok();
-    client.ask("hold one a").ok();
+/// Bytes that are no message, or a part of one; some connections are held open.
+fn no_messages(scene: &Scene, chance: &mut Chance, held: &mut Vec<UnixStream>) -> u64 {
     let mut sent = 0;
-    // No message at all.
     for _ in 0..times(40) {
-        let mut stream = connect(&scene);
+        let mut stream = connect(scene);
         let mut bytes = vec![0; usize::try_from(chance.below(5000)).unwrap()];
         bytes.fill_with(|| u8::try_from(chance.below(256)).unwrap());
         if bytes.len() > 4 && chance.one_in(2) {
@@ -171,9 +164,8 @@ fn rubbish_on_the_socket() {
         sent += 1;
     }
     // Lengths that nothing follows, at once and held open.
-    let mut held = Vec::new();
     for length in [0, 1, 0xFF, 256 << 20, (256 << 20) + 1, u32::MAX] {
-        let mut stream = connect(&scene);
+        let mut stream = connect(scene);
         stream.write_all(&length.to_le_bytes()).unwrap();
         held.push(stream);
         sent += 1;
@@ -181,13 +173,26 @@ fn rubbish_on_the_socket() {
     // Half a message, from a client that then stops, or goes.
     let whole = frame(Epoch(0), &hello());
     for cut in 0..whole.len() {
-        let mut stream = connect(&scene);
+        let mut stream = connect(scene);
         stream.write_all(&whole[..cut]).unwrap();
         if chance.one_in(2) {
             held.push(stream);
         }
         sent += 1;
     }
+    sent
+}
+
+#[test]
+fn rubbish_on_the_socket() {
+    let scene = Scene::new("rubbish", Setting { capacity: Some(64 << 20), ..Setting::default() });
+    let mut chance = scene.chance.borrow().clone();
+    scene.start();
+    let mut client = scene.client("a client");
+    client.ask("put a 1 m").ok();
+    client.ask("hold one a").ok();
+    let mut held = Vec::new();
+    let mut sent = no_messages(&scene, &mut chance, &mut held);
     // Sound messages where they do not belong.
     for request in [Request::List, Request::Stop, Request::Spare { slots: 1 }, Request::Info] {
         let answer = ask(&mut connect(&scene), Epoch(1), &request);
@@ -274,4 +279,55 @@ fn clients_that_do_not_listen() {
     }
     drop(pool);
     scene.aftermath(0, "deaf");
+}
+
+/// A daemon that was stopped and went on read what its clients had given up, in any order: a
+/// late hello closed an arena that a later one had been granted, and a late request for an
+/// arena granted one that nobody knew of.
+#[test]
+fn only_the_last_connection_of_a_client_is_heard() {
+    let scene = Scene::new("last connection", Setting::default());
+    scene.start();
+    let mut first = connect(&scene);
+    let Some((Response::Welcome { session, epoch, pool, .. }, _alive)) =
+        ask_fd(&mut first, Epoch(0), &hello())
+    else {
+        panic!("no welcome")
+    };
+    let resume = |attempt, arenas| Request::Hello {
+        protocol: PROTOCOL_VERSION,
+        pid: 1,
+        resume: Some(Resume { session, pool, attempt }),
+        arenas,
+    };
+    let wanted = Request::Arena { bytes: 1 << 16, wait_ms: 0 };
+    let mut second = connect(&scene);
+    let welcome = ask(&mut second, Epoch(0), &resume(2, Vec::new()));
+    assert!(matches!(welcome, Some(Response::Welcome { .. })), "{welcome:?}");
+    let Some(Response::Arena { arena, incarnation, .. }) = ask(&mut second, epoch, &wanted) else {
+        panic!("no arena")
+    };
+    // The hello that was given up comes now.
+    let late = ask(&mut connect(&scene), Epoch(0), &resume(1, Vec::new()));
+    assert!(matches!(late, Some(Response::Refused(Refusal::NoSession { .. }))), "{late:?}");
+    for request in [&wanted, &Request::List] {
+        let answer = ask(&mut first, epoch, request);
+        assert!(matches!(answer, Some(Response::Refused(_))), "{answer:?}");
+    }
+    let place = Place { arena, incarnation, offset: 0, length: 64 };
+    let commit = Request::Commit(Box::new(Commit {
+        sequence: 1,
+        name: "a".to_owned(),
+        if_exists: IfExists::Fail,
+        source: String::new(),
+        chunks: vec![Sealed { place, checksum: 7 }],
+        draft: Draft::default(),
+    }));
+    let committed = ask(&mut second, epoch, &commit);
+    assert!(matches!(committed, Some(Response::Committed { version: 1 })), "{committed:?}");
+    drop((first, second, _alive));
+    let watcher = scene.connect();
+    watcher.drop_frame("a").unwrap();
+    drop(watcher);
+    scene.aftermath(0, "the last connection");
 }

@@ -31,8 +31,17 @@ fn a_stale_socket_and_leftovers_are_cleared_away() {
             _ => std::fs::remove_file(scene.path("lock")).unwrap(),
         }
         let files = [
-            "arena.999999", "arena.4000000", "arena.x", "lease.3", "lease.99999999999999999999",
-            "alive.3", "alive.5", "heads.77", "heads.18446744073709551615", "board.new", "arena.",
+            "arena.999999",
+            "arena.4000000",
+            "arena.x",
+            "lease.3",
+            "lease.99999999999999999999",
+            "alive.3",
+            "alive.5",
+            "heads.77",
+            "heads.18446744073709551615",
+            "board.new",
+            "arena.",
             "damaged.journal",
         ];
         for file in files {
