@@ -152,7 +152,8 @@ impl Play {
             let info = self.scene.settled(&pool, 0, &self.story);
             assert_eq!((info.frames, info.sealed, info.chunks), (0, 0, 0), "{}", self.story);
             let (all, arenas) = self.scene.on_disk();
-            assert!(all < 4 << 20 && arenas < 1 << 20, "{}: {all} {arenas} {info:?}", self.story);
+            // The journal may be as long as it gets before it is cut, and redb's file beside it.
+            assert!(all < 12 << 20 && arenas < 1 << 20, "{}: {all} {arenas} {info:?}", self.story);
         }
         (recorded, self.hit)
     }
