@@ -491,3 +491,6 @@ impl Space {
         arena.file.read_exact_at(into, place.offset + offset)
     }
 }
+
+#[cfg(test)]
+mod tests;
