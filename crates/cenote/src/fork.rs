@@ -4,7 +4,8 @@
 //! When the parent lets go of them, or dies, the child would read memory that is reused. So
 //! before a fork the leases are copied to a spare page, whose liveness descriptor the child
 //! inherits; in the child, that page takes the place of the parent's at the same addresses,
-//! and all that was inherited goes on unchanged.
+//! and all that was inherited goes on unchanged. Where no page can be had, the daemon being
+//! down, the parent promises to keep what is leased: it stays pinned until both are gone.
 //!
 //! The handlers run in the thread that forks. In the child they close descriptors, store
 //! words and map one page: nothing there takes a lock that another thread may have held.
@@ -19,6 +20,7 @@ use cenote_pool::protocol::lease::{HEADER_WORDS, LeasePage, SLOTS_MAX};
 use cenote_pool::words::{Shared, open_own};
 use cenote_region::process::at_fork;
 
+use crate::link::Link;
 use crate::session::Session;
 
 /// How long a fork waits for a spare page.
@@ -36,7 +38,26 @@ pub(crate) struct Spare {
 /// child finds it whole and free.
 struct Forking {
     sessions: MutexGuard<'static, Vec<Weak<Session>>>,
-    each: Vec<(Arc<Session>, Option<Spare>)>,
+    each: Vec<(Arc<Session>, Legacy)>,
+}
+
+/// What a child inherits of a session's leases.
+enum Legacy {
+    /// There are none.
+    Nothing,
+    /// They are in a page of its own.
+    Page(Spare),
+    /// They stay in its parent's.
+    Promise,
+}
+
+impl Legacy {
+    fn page(&self) -> Option<&Spare> {
+        match self {
+            Legacy::Page(spare) => Some(spare),
+            Legacy::Nothing | Legacy::Promise => None,
+        }
+    }
 }
 
 static SESSIONS: Mutex<Vec<Weak<Session>>> = Mutex::new(Vec::new());
@@ -61,19 +82,18 @@ pub(crate) fn register(session: &Arc<Session>) {
 extern "C" fn prepare() {
     let sessions = SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
     let all: Vec<_> = sessions.iter().filter_map(Weak::upgrade).collect();
-    // A session that was itself inherited asks through one that was not.
-    let asking = all.iter().find(|s| !s.is_forked() && !s.is_embedded()).cloned();
     let each = all.into_iter().map(|session| {
         let in_use = session.leases.page.in_use();
-        let needs = in_use > 0 && session.leases.hold();
-        let asker = if session.is_forked() { asking.clone() } else { Some(session.clone()) };
-        let spare =
-            asker.filter(|a| needs && !a.is_embedded()).and_then(|a| Spare::make(&a, in_use));
-        if let Some(spare) = &spare {
-            session.leases.page.copy_to(&spare.page);
-            cenote_pool::step::reach("fork: leases copied");
+        if in_use == 0 || !session.leases.hold() {
+            return (session, Legacy::Nothing);
         }
-        (session, spare)
+        let Some(spare) = Spare::make(&session, in_use) else {
+            session.leases.promise();
+            return (session, Legacy::Promise);
+        };
+        session.leases.page.copy_to(&spare.page);
+        cenote_pool::step::reach("fork: leases copied");
+        (session, Legacy::Page(spare))
     });
     let each = each.collect();
     FORKING.set(Some(Forking { sessions, each }));
@@ -88,16 +108,21 @@ extern "C" fn parent() {
 
 extern "C" fn child() {
     let Some(Forking { sessions, each }) = FORKING.take() else { return };
-    for (session, spare) in &each {
-        session.leases.become_childs(spare.as_ref().map(|s| s.file.as_fd()));
+    for (session, legacy) in &each {
+        session.leases.become_childs(legacy.page().map(|s| s.file.as_fd()));
     }
-    for (session, spare) in each {
+    for (session, legacy) in each {
         // The parent's descriptor goes, the child's own stays open for its life. A lock that
         // another thread held stays locked: then both stay, and the parent's page lives as
-        // long as this child.
-        match session.leases.alive.try_lock() {
-            Ok(mut alive) => *alive = spare.map(|s| s.alive),
-            Err(_) => std::mem::forget(spare),
+        // long as this child. So it must where the child reads by it.
+        match (session.leases.alive.try_lock(), legacy) {
+            (Ok(mut alive), Legacy::Page(spare)) => *alive = Some(spare.alive),
+            (Ok(mut alive), Legacy::Nothing) => *alive = None,
+            (_, legacy) => std::mem::forget(legacy),
+        }
+        if session.is_embedded() {
+            // Its pool is the parent's alone: what is there may be read, no more is to be had.
+            session.leases.lose();
         }
         // Its destructor could wait for locks that nobody holds any more.
         std::mem::forget(session);
@@ -106,11 +131,27 @@ extern "C" fn child() {
     cenote_pool::step::reach("fork: child goes on");
 }
 
+/// Asks over a connection that is made for it.
+fn ask_anew(session: &Session, request: &Request) -> Option<(Response, Option<OwnedFd>)> {
+    let mut link = Link::socket(session.dir.clone(), SPARE_WITHIN);
+    // Its session ends with this function.
+    let welcome = link.hello(None, &[], SPARE_WITHIN).ok()?;
+    if welcome.pool != session.pool() {
+        return None;
+    }
+    link.try_call(welcome.session, request, SPARE_WITHIN).ok()?
+}
+
 impl Spare {
     /// A page with room for so many slots.
     fn make(session: &Session, slots: u64) -> Option<Spare> {
         let request = Request::Spare { slots };
-        let (response, alive) = session.try_call_within(&request, SPARE_WITHIN)?;
+        let (response, alive) = if session.is_forked() {
+            // Inherited: it has no connection of its own.
+            ask_anew(session, &request)?
+        } else {
+            session.try_call_within(&request, SPARE_WITHIN)?
+        };
         let Response::Welcome { session: id, slots: allocated, .. } = response else { return None };
         if allocated < slots {
             return None;

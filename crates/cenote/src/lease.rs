@@ -1,5 +1,6 @@
 //! This process's lease page: slots to take, and sets of leases that are let go one by one.
 
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +14,7 @@ use cenote_pool::words::Shared;
 use cenote_region::process::{ProcessId, start_time};
 
 use crate::error::Error;
+use crate::session::Session;
 
 /// The page, and which of its slots are free. The slots themselves are written by whoever
 /// has taken them; the lock is only for the list.
@@ -20,12 +22,17 @@ use crate::error::Error;
 pub(crate) struct Leases {
     pub(crate) page: LeasePage<Shared>,
     free: Mutex<Slots>,
-    /// Keeps the session alive; closed in a child, which has its own. Here, since what was
-    /// read may be used longer than the connection.
+    /// Keeps the session alive; in a child, its own.
     pub(crate) alive: Mutex<Option<OwnedFd>>,
     /// In a child: the page under this mapping is now the child's, the list is not.
     inherited: AtomicBool,
-    /// In a child for which no page could be had: nothing here holds any more.
+    /// In a child for which no page could be had: the page is the parent's, who keeps these
+    /// leases for it.
+    borrowed: AtomicBool,
+    /// Slots that children read by which have no page of their own: never cleared.
+    promised: Mutex<HashSet<u32>>,
+    has_promised: AtomicBool,
+    /// Nothing here holds any more.
     lost: AtomicBool,
 }
 
@@ -47,6 +54,9 @@ impl Leases {
             free: Mutex::new(slots),
             alive: Mutex::new(alive),
             inherited: AtomicBool::new(false),
+            borrowed: AtomicBool::new(false),
+            promised: Mutex::default(),
+            has_promised: AtomicBool::new(false),
             lost: AtomicBool::new(false),
         }
     }
@@ -66,15 +76,31 @@ impl Leases {
         self.lost.store(true, Ordering::Release);
     }
 
-    /// In a child, just forked: `page` takes the place of the parent's. Async-signal-safe.
+    /// In a child, just forked: `page` takes the place of the parent's; without one the
+    /// parent's stays, and is not written. Async-signal-safe.
     pub(crate) fn become_childs(&self, page: Option<std::os::fd::BorrowedFd<'_>>) {
-        let replaced = self.page.memory().replace(page);
         self.inherited.store(true, Ordering::Release);
-        if page.is_none() || replaced.is_err() {
-            self.lost.store(true, Ordering::Release);
-        } else {
+        let replaced = page.map(|page| self.page.memory().replace(Some(page)));
+        if matches!(replaced, Some(Ok(()))) {
+            self.borrowed.store(false, Ordering::Release);
             self.page.set_holder(Some(this_process()));
+        } else {
+            self.borrowed.store(true, Ordering::Release);
         }
+    }
+
+    /// Before a fork for which no page can be had: what is leased now is kept for the child,
+    /// for as long as one of the two lives.
+    pub(crate) fn promise(&self) {
+        let mut promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_use = u32::try_from(self.page.in_use()).unwrap_or(0);
+        promised.extend((0..in_use).filter(|slot| self.page.get(*slot).is_some()));
+        self.has_promised.store(true, Ordering::Release);
+    }
+
+    fn keep_promised(&self, slots: &[u32]) -> Vec<u32> {
+        let promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.iter().copied().filter(|slot| !promised.contains(slot)).collect()
     }
 
     /// Takes `count` slots; `grow` asks the pool for more.
@@ -110,6 +136,17 @@ impl Leases {
 
     /// Clears slots and puts them back.
     pub(crate) fn give(&self, slots: &[u32]) {
+        if self.borrowed.load(Ordering::Acquire) {
+            return;
+        }
+        if self.has_promised.load(Ordering::Acquire) && !self.is_inherited() {
+            let slots = self.keep_promised(slots);
+            return self.clear(&slots);
+        }
+        self.clear(slots);
+    }
+
+    fn clear(&self, slots: &[u32]) {
         for &slot in slots {
             self.page.clear(slot);
         }
@@ -156,7 +193,8 @@ fn clamp(slots: u64) -> u32 {
 /// once let go is never taken up again.
 #[derive(Debug)]
 pub(crate) struct LeaseSet {
-    leases: Arc<Leases>,
+    /// Lives as long as what was read by it: a fork looks after the leases of its sessions.
+    session: Arc<Session>,
     /// Slot 0 pins the manifest; with `whole`, that is all.
     slots: Box<[u32]>,
     pub(crate) whole: bool,
@@ -170,7 +208,7 @@ pub(crate) struct LeaseSet {
 impl LeaseSet {
     /// One user for each lease.
     pub(crate) fn new(
-        leases: Arc<Leases>,
+        session: Arc<Session>,
         slots: Vec<u32>,
         whole: bool,
         locations: Vec<Location>,
@@ -180,7 +218,7 @@ impl LeaseSet {
         let unknown = locations.iter().any(|location| !location.verified);
         let verified = if unknown { locations.len() } else { 0 };
         LeaseSet {
-            leases,
+            session,
             slots: slots.into(),
             whole,
             locations: locations.into(),
@@ -203,7 +241,7 @@ impl LeaseSet {
 
     /// Whether the leases hold in this process.
     pub(crate) fn hold(&self) -> bool {
-        self.leases.hold()
+        self.session.leases.hold()
     }
 
     fn lease_of(&self, chunk: usize) -> usize {
@@ -228,13 +266,13 @@ impl LeaseSet {
                 free.push(slot);
             }
         }
-        self.leases.give(&free);
+        self.session.leases.give(&free);
     }
 
     fn release(&self, lease: usize) {
         // AcqRel: all reads by the other users come before the slot is cleared.
         if self.users[lease].fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.leases.give(&[self.slots[lease]]);
+            self.session.leases.give(&[self.slots[lease]]);
         }
     }
 }

@@ -327,7 +327,7 @@ fn acquire(
         session.leases.give(&slots[1..]);
         return Err(error);
     }
-    let set = LeaseSet::new(session.leases.clone(), slots, whole, locations);
+    let set = LeaseSet::new(session.clone(), slots, whole, locations);
     Ok(Hold { set: Arc::new(set), chunks })
 }
 

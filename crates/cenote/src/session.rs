@@ -113,6 +113,11 @@ impl Session {
         self.leases.is_inherited()
     }
 
+    /// The pool's identity.
+    pub(crate) fn pool(&self) -> u64 {
+        self.pool
+    }
+
     pub(crate) fn is_embedded(&self) -> bool {
         self.embedded
     }

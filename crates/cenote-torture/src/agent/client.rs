@@ -7,6 +7,7 @@
 //! read NAME                         ok COUNTER VERSION
 //! hold ID NAME                      ok COUNTER VERSION       keeps the frame and its arrays
 //! arrays ID NAME                    ok COUNTER VERSION       keeps the arrays alone
+//! borrow ID NAME                    ok COUNTER VERSION       the arrays alone, over a connection that ends
 //! check ID                          ok COUNTER               reads all of what is kept again
 //! release ID                        ok
 //! loop NAME...                      ok               reads them, over and over, in the background
@@ -158,6 +159,13 @@ impl Client {
             }
             ["hold", id, name] => self.keep(id, name, true),
             ["arrays", id, name] => self.keep(id, name, false),
+            ["borrow", id, name] => {
+                let pool = Pool::connect(self.options.clone())?;
+                let own = std::mem::replace(&mut self.pool, pool);
+                let kept = self.keep(id, name, false);
+                self.pool = own;
+                kept
+            }
             ["check", id] => self.check(id),
             ["release", id] => {
                 self.kept.remove(id);
