@@ -766,6 +766,8 @@ fn arena_rounding(info: &PoolInfo) -> u64 {
 
 impl Drop for Scene {
     fn drop(&mut self) {
+        // Before its directory goes: it would make files in it.
+        self.kill_daemon();
         if std::thread::panicking() {
             let errors = std::fs::read_to_string(self.errors()).unwrap_or_default();
             let tail: Vec<_> = errors.lines().rev().take(30).collect();
