@@ -22,7 +22,7 @@ pub(crate) struct Serve {
     /// What the pool's data may take, such as 8GiB [default: half of what the machine allows]
     #[arg(long, value_name = "SIZE")]
     capacity: Option<ByteSize>,
-    /// Memory to keep allocated ahead of puts [default: an eighth of the capacity, at most
+    /// Memory to keep allocated ahead of puts [default: a quarter of the capacity, at most
     /// 1.25 GiB]
     #[arg(long, value_name = "SIZE")]
     reserve: Option<ByteSize>,

@@ -45,7 +45,7 @@ pub struct Config {
     /// What its arenas may take together; `None`: half of what the file system and the
     /// memory limit allow.
     pub capacity: Option<u64>,
-    /// Bytes to keep allocated ahead of demand; `None`: an eighth of the capacity, at most
+    /// Bytes to keep allocated ahead of demand; `None`: a quarter of the capacity, at most
     /// 1.25 GiB.
     pub reserve: Option<u64>,
     /// Ends the pool's owner after so long without a client.

@@ -419,7 +419,7 @@ fn assemble(
     let pool_id = board.identity().pool;
     board.set_epoch(epoch, u64::from(std::process::id()));
     board.set_capacity(capacity);
-    let reserve = config.reserve.unwrap_or((capacity / 8).min(1280 << 20));
+    let reserve = config.reserve.unwrap_or((capacity / 4).min(1280 << 20));
     let unverified: Vec<EntryId> =
         ledger.names().flat_map(|(_, v)| v.chunks.iter().copied()).collect();
     let core = Core {
