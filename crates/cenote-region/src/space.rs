@@ -1,6 +1,6 @@
 //! Space in a file: taking it, giving it back, and saying how much there is.
 //!
-//! On tmpfs to allocate *is* to touch: [`allocate`] costs 0.3-0.4 s a GiB (measured, 4 KiB
+//! On tmpfs to allocate *is* to touch: [`allocate`] costs 0.35 s a GiB (measured, 4 KiB
 //! pages), and space that was not allocated is found missing by a SIGBUS at the first
 //! store. So it is allocated ahead of use, and a lack of it is an error here.
 //!
@@ -68,6 +68,11 @@ pub enum AllocateError {
 /// Cost: on tmpfs that of touching every page that is new; elsewhere of metadata. A memory
 /// cgroup is not asked: past its limit the kernel kills, so ask [`memory_headroom`] first.
 ///
+/// tmpfs leaves the zeroing of a page to its first fault, one page at a time. A second call
+/// over the same pages does it here, which is a third of the price and off the path of the
+/// process that writes; and only zeroed pages are mapped many at a time by a populating
+/// read: 80 ms a GiB instead of 310 (measured, 4 KiB pages).
+///
 /// [`memory_headroom`]: crate::headroom::memory_headroom
 ///
 /// # Errors
@@ -83,7 +88,13 @@ pub fn allocate(file: impl AsFd, offset: u64, len: u64) -> Result<(), AllocateEr
             None => Err(Errno::FBIG),
         };
         match failed {
-            Ok(()) => done += step,
+            Ok(()) => {
+                // Only a matter of speed: whatever it says, the space is there.
+                let zero =
+                    || rustix::fs::fallocate(file, FallocateFlags::empty(), offset + done, step);
+                let _ = retry(zero);
+                done += step;
+            }
             Err(Errno::NOSPC | Errno::DQUOT) => {
                 let available = rustix::fs::fstatvfs(file)
                     .map_or(ByteSize::ZERO, |stat| FsSpace::of(&stat).available);

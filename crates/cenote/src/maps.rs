@@ -44,9 +44,12 @@ impl Writable {
     }
 
     /// Brings a range that is allocated into the page table: quicker than a fault a page.
+    ///
+    /// By reading: the kernel maps what it reads around in one go, writable as the mapping is,
+    /// where a populating write takes each page by itself.
     pub(crate) fn populate(&self, start: u64, end: u64) {
         // If it fails, faults do the same one by one.
-        let _ = self.mapping.populate_write(start..end);
+        let _ = self.mapping.populate_read(start..end);
     }
 
     /// Notes that `..end` is in the page table.
