@@ -1,4 +1,8 @@
-//! One version of a frame, as bytes: schema, partitions, chunks, layouts.
+//! One version of a frame, as bytes: schema, partitions, chunks, layouts, statistics.
+//!
+//! A manifest has a part of its own, and a short list of references to earlier manifests of
+//! which only *their* own parts count: they come before it, in the order of the list. So an
+//! append writes its new partitions and a reference more, whatever there is already.
 //!
 //! A manifest is written once by the pool and read in place by every client; all numbers
 //! are little-endian, all parts 8-byte aligned, offsets from the first byte.
@@ -6,34 +10,46 @@
 //! ```text
 //! byte 0   magic "CNMF"        u32    layout version        u32
 //!      8   total bytes         u64
-//!     16   rows                u64
+//!     16   rows in all         u64
 //!     24   version             u64
 //!     32   created, ns         u64
-//!     40   columns             u32    partitions            u32
-//!     48   chunks              u32    layouts               u32
+//!     40   columns             u32    own partitions        u32
+//!     48   own chunks          u32    layouts               u32
 //!     56   schema bytes        u32    layout bytes          u32
-//!     64   schema, padded to 8
-//!          partitions: rows u64 each
-//!          chunks: entry u32, 0 u32, length u64, checksum u64
-//!          columns of each partition: chunk u32, layout u32
-//!          layout ends: u32 each, padded to 8; then the layouts' bytes
+//!     64   references          u32    statistics            u32
+//!     72   statistics' bytes   u32    0                     u32
+//!     80   schema, padded to 8
+//!          references: entry u32, generation u32, partitions u32, chunks u32, rows u64,
+//!              length u64, checksum u64
+//!          own partitions: rows u64 each
+//!          own chunks: entry u32, 0 u32, length u64, checksum u64
+//!          columns of each own partition: chunk u32, layout u32
+//!          layout ends: u32 each, padded to 8; then the layouts' bytes, padded to 8
+//!          statistics' ends: u32 each, padded to 8; then the statistics' bytes
 //! ```
 //!
 //! A layout says which bytes of a chunk are which Arrow buffers; equal layouts are stored
-//! once, so a hundred float64 columns of one partition share one.
+//! once, so a hundred float64 columns of one partition share one. Statistics are a byte
+//! string for each own partition, or none at all; the pool does not look into them.
 
 use std::collections::HashMap;
 
-use crate::id::EntryId;
+use crate::id::{EntryId, Generation};
+
+mod bytes;
+#[cfg(test)]
+mod tests;
+
+pub use bytes::encode;
 
 /// First four bytes.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"CNMF");
 /// Version of this layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Largest manifest.
 pub const MANIFEST_BYTES_MAX: u64 = 1 << 30;
-const HEADER: usize = 64;
-const CHUNK: usize = 24;
+/// Most references of a manifest; the pool merges long before.
+pub const REFERENCES_MAX: usize = 1024;
 
 /// A chunk of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +62,31 @@ pub struct ChunkRef {
     pub checksum: u64,
 }
 
+/// An earlier manifest whose own part belongs to a version, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Its board entry.
+    pub entry: EntryId,
+    /// The life of that entry.
+    pub generation: Generation,
+    /// Partitions of its own part.
+    pub partitions: u32,
+    /// Chunks of its own part.
+    pub chunks: u32,
+    /// Rows of its own part.
+    pub rows: u64,
+    /// Bytes of the manifest.
+    pub length: u64,
+    /// The manifest's checksum.
+    pub checksum: u64,
+}
+
 /// One column of one partition: which chunk it lies in, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ColumnRef {
-    /// Index into the version's chunks.
+    /// Index into the part's chunks.
     pub chunk: u32,
-    /// Index into the version's layouts.
+    /// Index into the part's layouts.
     pub layout: u32,
 }
 
@@ -68,6 +103,9 @@ pub struct Draft {
     pub columns: Vec<ColumnRef>,
     /// Each different layout.
     pub layouts: Vec<Vec<u8>>,
+    /// What is known of each partition's values, as `cenote-arrow` writes it; empty: nothing
+    /// of any.
+    pub statistics: Vec<Vec<u8>>,
 }
 
 impl Draft {
@@ -98,6 +136,13 @@ impl Draft {
                 expected,
             });
         }
+        if !self.statistics.is_empty() && self.statistics.len() != self.partitions.len() {
+            return Err(ManifestError::Count {
+                what: "statistics",
+                found: self.statistics.len() as u64,
+                expected: self.partitions.len() as u64,
+            });
+        }
         for column in &self.columns {
             if column.chunk as usize >= chunks {
                 return Err(ManifestError::Index {
@@ -113,64 +158,6 @@ impl Draft {
         }
         Ok(())
     }
-
-    /// The manifest's bytes. [`Self::check`] has passed.
-    #[must_use]
-    pub fn encode(&self, chunks: &[ChunkRef], version: u64, created_ns: u64) -> Vec<u8> {
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes();
-        let layout_bytes: usize = self.layouts.iter().map(Vec::len).sum();
-        let mut out = Vec::with_capacity(
-            HEADER
-                + self.schema.len()
-                + chunks.len() * CHUNK
-                + self.columns.len() * 8
-                + layout_bytes
-                + 64,
-        );
-        out.extend(MAGIC.to_le_bytes());
-        out.extend(VERSION.to_le_bytes());
-        out.extend(0u64.to_le_bytes());
-        out.extend(self.num_rows().to_le_bytes());
-        out.extend(version.to_le_bytes());
-        out.extend(created_ns.to_le_bytes());
-        out.extend(self.num_columns.to_le_bytes());
-        out.extend(count(self.partitions.len()));
-        out.extend(count(chunks.len()));
-        out.extend(count(self.layouts.len()));
-        out.extend(count(self.schema.len()));
-        out.extend(count(layout_bytes));
-        out.extend(&self.schema);
-        pad(&mut out);
-        for rows in &self.partitions {
-            out.extend(rows.to_le_bytes());
-        }
-        for chunk in chunks {
-            out.extend(chunk.entry.0.to_le_bytes());
-            out.extend(0u32.to_le_bytes());
-            out.extend(chunk.length.to_le_bytes());
-            out.extend(chunk.checksum.to_le_bytes());
-        }
-        for column in &self.columns {
-            out.extend(column.chunk.to_le_bytes());
-            out.extend(column.layout.to_le_bytes());
-        }
-        let mut end = 0;
-        for layout in &self.layouts {
-            end += layout.len();
-            out.extend(count(end));
-        }
-        pad(&mut out);
-        for layout in &self.layouts {
-            out.extend(layout);
-        }
-        let total = out.len() as u64;
-        out[8..16].copy_from_slice(&total.to_le_bytes());
-        out
-    }
-}
-
-fn pad(out: &mut Vec<u8>) {
-    out.resize(out.len().next_multiple_of(8), 0);
 }
 
 /// Why bytes are no manifest.
@@ -218,9 +205,11 @@ pub enum ManifestError {
 /// A manifest decoded. Owns its tables, so that it outlives the lease on its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// The draft it was made from.
+    /// Earlier manifests whose own parts come first, in order.
+    pub references: Vec<Reference>,
+    /// Its own part.
     pub draft: Draft,
-    /// Its chunks.
+    /// The chunks of its own part.
     pub chunks: Vec<ChunkRef>,
     /// The version it is.
     pub version: u64,
@@ -228,111 +217,21 @@ pub struct Manifest {
     pub created_ns: u64,
 }
 
-struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Cursor<'a> {
-    fn take(&mut self, count: usize, size: usize) -> Result<&'a [u8], ManifestError> {
-        let wanted = count.saturating_mul(size);
-        let end = self.at.saturating_add(wanted);
-        let part = self
-            .bytes
-            .get(self.at..end)
-            .ok_or(ManifestError::Short { bytes: self.bytes.len() as u64, needed: end as u64 })?;
-        self.at = end;
-        Ok(part)
-    }
-
-    fn align(&mut self) {
-        self.at = self.at.next_multiple_of(8);
-    }
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    let mut word = [0; 4];
-    word.copy_from_slice(&bytes[at..at + 4]);
-    u32::from_le_bytes(word)
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
-}
-
 impl Manifest {
-    /// Reads a manifest. Total: any bytes give a manifest whose indices all hold, or an error.
-    ///
-    /// # Errors
-    /// [`ManifestError`].
-    pub fn decode(bytes: &[u8]) -> Result<Manifest, ManifestError> {
-        let mut cursor = Cursor { bytes, at: 0 };
-        let header = cursor.take(HEADER, 1)?;
-        let (magic, version) = (u32_at(header, 0), u32_at(header, 4));
-        if magic != MAGIC || version != VERSION {
-            return Err(ManifestError::Magic { magic, version });
-        }
-        let total = u64_at(header, 8);
-        if total != bytes.len() as u64 {
-            return Err(ManifestError::Short { bytes: bytes.len() as u64, needed: total });
-        }
-        let count = |at| u32_at(header, at) as usize;
-        let (num_columns, partitions, chunks) = (u32_at(header, 40), count(44), count(48));
-        let (layouts, schema_bytes, layout_bytes) = (count(52), count(56), count(60));
-        let schema = cursor.take(schema_bytes, 1)?.to_vec();
-        cursor.align();
-        let partitions: Vec<u64> =
-            cursor.take(partitions, 8)?.chunks_exact(8).map(|p| u64_at(p, 0)).collect();
-        let chunks = cursor
-            .take(chunks, CHUNK)?
-            .chunks_exact(CHUNK)
-            .map(|c| ChunkRef {
-                entry: EntryId(u32_at(c, 0)),
-                length: u64_at(c, 8),
-                checksum: u64_at(c, 16),
-            })
-            .collect::<Vec<_>>();
-        let cells = partitions.len().saturating_mul(num_columns as usize);
-        let columns = cursor
-            .take(cells, 8)?
-            .chunks_exact(8)
-            .map(|c| ColumnRef { chunk: u32_at(c, 0), layout: u32_at(c, 4) })
-            .collect();
-        let ends = cursor.take(layouts, 4)?;
-        cursor.align();
-        let pool = cursor.take(layout_bytes, 1)?;
-        let mut start = 0;
-        let mut layouts = Vec::with_capacity(ends.len() / 4);
-        for end in ends.chunks_exact(4) {
-            let end = u32_at(end, 0) as usize;
-            let layout = pool
-                .get(start..end)
-                .ok_or(ManifestError::Short { bytes: pool.len() as u64, needed: end as u64 })?;
-            layouts.push(layout.to_vec());
-            start = end;
-        }
-        let draft = Draft { schema, num_columns, partitions, columns, layouts };
-        draft.check(chunks.len())?;
-        let rows = u64_at(header, 16);
-        if rows != draft.num_rows() {
-            return Err(ManifestError::Count {
-                what: "rows",
-                found: rows,
-                expected: draft.num_rows(),
-            });
-        }
-        Ok(Manifest { draft, chunks, version: u64_at(header, 24), created_ns: u64_at(header, 32) })
-    }
-
-    /// Rows in all.
+    /// Rows in all, those of references included.
     #[must_use]
     pub fn num_rows(&self) -> u64 {
-        self.draft.num_rows()
+        rows_in_all(&self.draft, &self.references)
     }
 
-    /// Where column `column` of partition `partition` lies.
+    /// Partitions in all.
+    #[must_use]
+    pub fn num_partitions(&self) -> u64 {
+        let own = self.draft.partitions.len() as u64;
+        self.references.iter().fold(own, |sum, r| sum.saturating_add(u64::from(r.partitions)))
+    }
+
+    /// Where column `column` of the own partition `partition` lies.
     #[must_use]
     pub fn column(&self, partition: usize, column: usize) -> Option<ColumnRef> {
         let columns = self.draft.num_columns as usize;
@@ -341,56 +240,14 @@ impl Manifest {
         }
         self.draft.columns.get(partition * columns + column).copied()
     }
+
+    /// What is known of an own partition's values; empty: nothing.
+    #[must_use]
+    pub fn statistics(&self, partition: usize) -> &[u8] {
+        self.draft.statistics.get(partition).map_or(&[], Vec::as_slice)
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn sample() -> (Draft, Vec<ChunkRef>) {
-        let mut known = HashMap::new();
-        let mut draft = Draft {
-            schema: b"schema".to_vec(),
-            num_columns: 2,
-            partitions: vec![3, 4],
-            ..Draft::default()
-        };
-        let a = draft.intern(&mut known, b"layout a".to_vec());
-        let b = draft.intern(&mut known, b"b".to_vec());
-        assert_eq!(draft.intern(&mut known, b"layout a".to_vec()), a);
-        draft.columns = [(0, a), (1, a), (2, b), (2, a)]
-            .map(|(chunk, layout)| ColumnRef { chunk, layout })
-            .to_vec();
-        let chunks = (0..3)
-            .map(|i| ChunkRef { entry: EntryId(i), length: 64, checksum: u64::from(i) })
-            .collect();
-        (draft, chunks)
-    }
-
-    #[test]
-    fn a_manifest_comes_back() {
-        let (draft, chunks) = sample();
-        draft.check(chunks.len()).unwrap();
-        let bytes = draft.encode(&chunks, 7, 8);
-        let manifest = Manifest::decode(&bytes).unwrap();
-        assert_eq!(manifest, Manifest { draft, chunks, version: 7, created_ns: 8 });
-        assert_eq!(manifest.column(1, 0), Some(ColumnRef { chunk: 2, layout: 1 }));
-        assert_eq!(manifest.column(0, 2), None);
-        assert_eq!(manifest.num_rows(), 7);
-    }
-
-    proptest! {
-        #[test]
-        fn rubbish_is_refused_or_sound(at in 0usize..400, to in any::<u8>(), cut in 0usize..400) {
-            let (draft, chunks) = sample();
-            let mut bytes = draft.encode(&chunks, 7, 8);
-            let at = at % bytes.len();
-            bytes[at] = to;
-            let _ = Manifest::decode(&bytes[..cut.min(bytes.len())]);
-            if let Ok(manifest) = Manifest::decode(&bytes) {
-                manifest.draft.check(manifest.chunks.len()).unwrap();
-            }
-        }
-    }
+fn rows_in_all(own: &Draft, references: &[Reference]) -> u64 {
+    references.iter().fold(own.num_rows(), |sum, r| sum.saturating_add(r.rows))
 }

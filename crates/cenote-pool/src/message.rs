@@ -13,7 +13,7 @@ use crate::manifest::Draft;
 use crate::protocol::ledger::{IfExists, Sealed};
 
 /// Version of these messages. The first field of the first message, in every version.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 /// Largest message.
 pub const MESSAGE_BYTES_MAX: u32 = 256 << 20;
 

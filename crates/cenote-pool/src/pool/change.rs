@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Core, Pool, system};
 use crate::id::{EntryId, Generation, SessionId, VERSION_CHUNKS_MAX};
-use crate::manifest::ChunkRef;
+use crate::manifest::{ChunkRef, encode};
 use crate::message::{Commit, Refusal, Response, check_name};
 use crate::protocol::ledger::LedgerError;
 use crate::row::Row;
@@ -51,7 +51,7 @@ impl Pool {
                 .zip(&chunks)
                 .map(|(&entry, c)| ChunkRef { entry, length: c.place.length, checksum: c.checksum })
                 .collect();
-            draft.encode(&refs, row.version, created_ns)
+            encode(&draft, &[], &refs, row.version, created_ns)
         };
         match core.ledger.commit(&mut core.estate, row, if_exists, &chunks, make) {
             Ok(version) => {

@@ -22,7 +22,7 @@ use crate::id::{ArenaId, EntryId, Epoch, Generation, Incarnation, Place, RecordI
 /// "CENOTE" and the kind of page.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"CENOTE-B");
 /// Version of everything that `docs/format.md` draws.
-pub const LAYOUT_VERSION: u64 = 1;
+pub const LAYOUT_VERSION: u64 = 2;
 /// Words before the first entry.
 pub const HEADER_WORDS: u64 = 512;
 /// Words of a location record.

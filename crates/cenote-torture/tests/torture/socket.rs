@@ -117,6 +117,7 @@ fn request(chance: &mut Chance, arena: ArenaId) -> Request {
         _ => {
             let count = chance.below(4);
             let partitions: Vec<u64> = (0..chance.below(3)).map(|_| number(chance)).collect();
+            let statistics = (0..chance.below(3)).map(|_| vec![9; 3]).collect();
             let columns = (0..chance.below(5))
                 .map(|_| ColumnRef {
                     chunk: u32::try_from(chance.below(5)).unwrap(),
@@ -129,6 +130,7 @@ fn request(chance: &mut Chance, arena: ArenaId) -> Request {
                 partitions,
                 columns,
                 layouts: vec![vec![1, 2, 3]; usize::try_from(chance.below(3)).unwrap()],
+                statistics,
             };
             Request::Commit(Box::new(Commit {
                 sequence: chance.below(50),
