@@ -18,8 +18,9 @@ fn sample() -> Manifest {
     let a = draft.intern(&mut known, b"layout a".to_vec());
     let b = draft.intern(&mut known, b"b".to_vec());
     assert_eq!(draft.intern(&mut known, b"layout a".to_vec()), a);
-    draft.columns =
-        [(0, a), (1, a), (2, b), (2, a)].map(|(chunk, layout)| ColumnRef { chunk, layout }).to_vec();
+    draft.columns = [(0, a), (1, a), (2, b), (2, a)]
+        .map(|(chunk, layout)| ColumnRef { chunk, layout })
+        .to_vec();
     let chunk = |i: u32| ChunkRef { entry: EntryId(i), length: 64, checksum: u64::from(i) };
     let reference = |i: u32| Reference {
         entry: EntryId(100 + i),
