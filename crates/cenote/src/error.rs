@@ -152,6 +152,8 @@ pub(crate) enum Contradiction {
     Schema(#[from] SchemaError),
     #[error("it names board entry {entry} of {entries}")]
     Entry { entry: u32, entries: u64 },
+    #[error("the manifest at board entry {entry}, to which it refers, is not what it says")]
+    Part { entry: u32 },
 }
 
 fn list(names: &[String]) -> String {

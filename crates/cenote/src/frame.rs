@@ -103,13 +103,13 @@ impl Frame {
     /// Counts the versions of the name, from 1.
     #[must_use]
     pub fn version(&self) -> u64 {
-        self.version.manifest.version
+        self.version.version
     }
 
     /// When the version was committed, in nanoseconds since 1970.
     #[must_use]
     pub fn created_ns(&self) -> u64 {
-        self.version.manifest.created_ns
+        self.version.created_ns
     }
 
     /// The schema of what is selected.
@@ -133,10 +133,9 @@ impl Frame {
     /// Bytes of the chunks that are leased, padding included.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
-        let chunks = &self.version.manifest.chunks;
         match &self.hold.chunks {
-            None => chunks.iter().map(|c| c.length).sum(),
-            Some(some) => some.iter().map(|c| chunks[*c as usize].length).sum(),
+            None => self.version.chunks().map(|c| c.length).sum(),
+            Some(some) => some.iter().map(|c| self.version.chunk(*c as usize).length).sum(),
         }
     }
 
@@ -162,8 +161,7 @@ impl Frame {
     }
 
     fn partitions(&self) -> impl Iterator<Item = usize> + '_ {
-        let parts = 0..self.version.manifest.draft.partitions.len();
-        parts.filter(|p| {
+        (0..self.version.num_partitions()).filter(|p| {
             let (start, end) = (self.version.starts[*p], self.version.starts[p + 1]);
             start < self.rows.end && end > self.rows.start
         })
@@ -177,13 +175,11 @@ impl Frame {
         mut each: impl FnMut(&ColumnLayout, ChunkOwner) -> Option<()>,
     ) -> Result<Range<usize>, Error> {
         let version = &self.version;
-        let layouts = version.layouts(partition).map_err(|error| self.damaged(&error))?;
+        let cells = version.cells(partition).map_err(|error| self.damaged(&error))?;
         let mut last: Option<(ArenaId, Arc<Mapping>)> = None;
         for i in 0..self.schema.fields().len() {
             let column = self.columns.as_ref().map_or(i, |columns| columns[i] as usize);
-            let (Some(at), Some(layout)) =
-                (version.manifest.column(partition, column), layouts.get(column))
-            else {
+            let Some(at) = cells.get(column) else {
                 return Err(self.damaged(&"its manifest lacks a column"));
             };
             let position = self
@@ -207,7 +203,7 @@ impl Frame {
                 self.verify(at.chunk, &owner)?;
                 self.hold.set.set_verified(position);
             }
-            each(layout, owner)
+            each(at.layout, owner)
                 .ok_or_else(|| self.damaged(&"a chunk is not where the board says"))?;
         }
         let (start, end) = (version.starts[partition], version.starts[partition + 1]);
@@ -234,7 +230,7 @@ impl Frame {
 
     /// Looks at bytes that this daemon has taken over and nobody has looked at since.
     fn verify(&self, chunk: u32, owner: &ChunkOwner) -> Result<(), Error> {
-        let chunk = self.version.manifest.chunks[chunk as usize];
+        let chunk = *self.version.chunk(chunk as usize);
         let entry = chunk.entry;
         // Telling the pool is a kindness to others: a reader waits for no daemon.
         let tell = |request| drop(self.session.try_call_within(&request, TELL_WITHIN));

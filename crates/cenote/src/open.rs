@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use cenote_pool::id::{EntryId, Generation};
+use cenote_pool::manifest::{Manifest, Reference};
 use cenote_pool::message::{Request, Response};
 use cenote_pool::protocol::Memory;
 use cenote_pool::protocol::board::Location;
 use cenote_pool::protocol::heads::hash_name;
 use cenote_pool::protocol::lease::{self, CHUNK_LEASES_MAX, HeadMiss, LeaseError};
-use cenote_pool::protocol::word::{Lease, LeaseKind};
+use cenote_pool::protocol::word::{ChunkKind, Lease, LeaseKind};
 
 use crate::error::{Contradiction, Error};
 use crate::frame::{Frame, FrameRef, Hold};
@@ -17,7 +18,7 @@ use crate::link::unexpected;
 use crate::memory;
 use crate::selection::{Selection, needed, project, select};
 use crate::session::Session;
-use crate::version::Version;
+use crate::version::{Part, Version};
 
 /// How often a client asks the pool about a name that keeps moving.
 const TRIES_MAX: usize = 1000;
@@ -168,10 +169,10 @@ impl Frame {
         selection: &Selection,
     ) -> Result<Frame, Attempt> {
         let Pinned { manifest, slot, .. } = *pinned;
-        let read = || read_version(session, name, pinned.location);
+        let read = || read_version(session, name, manifest, pinned.location);
         let version = session.version(manifest.0, manifest.1, read)?;
         let (columns, rows) = select(&version, name, selection)?;
-        let whole = columns.is_none() && rows == (0..version.manifest.num_rows());
+        let whole = columns.is_none() && rows == (0..version.num_rows());
         let shared = if whole { version.whole_hold() } else { None };
         let hold = match shared {
             Some(hold) => {
@@ -209,6 +210,18 @@ struct Pinned<'a> {
 enum Attempt {
     Again,
     Failed(Error),
+}
+
+/// Why a version is not decoded.
+enum Fault {
+    Attempt(Attempt),
+    Contradiction(Contradiction),
+}
+
+impl From<Contradiction> for Fault {
+    fn from(error: Contradiction) -> Fault {
+        Fault::Contradiction(error)
+    }
 }
 
 impl From<Error> for Attempt {
@@ -250,7 +263,7 @@ fn pin(
         && let Some(location) = now.record.and_then(|record| session.board.location(record))
         && location.tenant.entry == entry
         && location.tenant.generation == generation
-        && location.tenant.kind == cenote_pool::protocol::word::ChunkKind::Manifest
+        && location.tenant.kind == ChunkKind::Manifest
     {
         return Ok(location);
     }
@@ -260,7 +273,7 @@ fn pin(
     }
     match answer? {
         Response::Manifest { place, checksum, .. } => {
-            let kind = cenote_pool::protocol::word::ChunkKind::Manifest;
+            let kind = ChunkKind::Manifest;
             let tenant = cenote_pool::protocol::word::Tenant { entry, generation, kind };
             Ok(Location { tenant, place, checksum, verified: true })
         }
@@ -277,11 +290,10 @@ fn acquire(
     chunks: Option<Vec<u32>>,
 ) -> Result<Hold, Attempt> {
     let Pinned { manifest, slot, .. } = *pinned;
-    let all = &version.manifest.chunks;
-    let count = chunks.as_ref().map_or(all.len(), Vec::len);
+    let count = chunks.as_ref().map_or(version.num_chunks(), Vec::len);
     let chunk = |i: usize| match &chunks {
-        None => &all[i],
-        Some(some) => &all[some[i] as usize],
+        None => version.chunk(i),
+        Some(some) => version.chunk(some[i] as usize),
     };
     let mut locations = Vec::with_capacity(count);
     let mut slots = Vec::with_capacity(count + 1);
@@ -303,14 +315,9 @@ fn acquire(
         let each = |_, location| locations.push(location);
         lease::acquire(&session.board, &session.leases.page, &wanted, each)
     };
-    let damaged = |what: String| Error::Damaged {
-        frame: name.to_owned(),
-        version: version.manifest.version,
-        what,
-    };
     let outcome = outcome.map_err(|error| match error {
         LeaseError::Gone(_) => Attempt::Again,
-        LeaseError::Damaged(_) => Attempt::Failed(damaged(error.to_string())),
+        LeaseError::Damaged(_) => Attempt::Failed(damaged(name, version.version, &error)),
     });
     // That the board names a chunk of the same length and checksum is what makes a wrong
     // place impossible to serve.
@@ -321,7 +328,8 @@ fn acquire(
         if locations.iter().enumerate().all(agrees) {
             return Ok(());
         }
-        Err(Attempt::Failed(damaged("the board and the manifest disagree".to_owned())))
+        let what = "the board and the manifest disagree";
+        Err(Attempt::Failed(damaged(name, version.version, &what)))
     });
     if let Err(error) = outcome {
         session.leases.give(&slots[1..]);
@@ -331,14 +339,70 @@ fn acquire(
     Ok(Hold { set: Arc::new(set), chunks })
 }
 
-fn read_version(session: &Session, name: &str, location: &Location) -> Result<Version, Error> {
-    let damaged = |what: String| Error::Damaged { frame: name.to_owned(), version: 0, what };
+/// Decodes a version whose manifest is leased, and the manifests that it refers to as far as
+/// they are not decoded yet: its lease keeps them where they are.
+fn read_version(
+    session: &Session,
+    name: &str,
+    key: (EntryId, Generation),
+    location: &Location,
+) -> Result<Version, Attempt> {
+    let (entries, _, _) = session.board.lengths();
+    let wrong = |error: Contradiction| Attempt::from(damaged(name, 0, &error));
+    let manifest = read_manifest(session, name, location)?;
+    let own = |manifest| session.part(key, || Ok(Part::new(manifest, entries)?));
+    let part = |reference: &Reference| {
+        let key = (reference.entry, reference.generation);
+        session.part(key, || {
+            let location = refer(session, name, reference, entries).map_err(Fault::Attempt)?;
+            let manifest = read_manifest(session, name, &location);
+            Ok(Part::new(manifest.map_err(|e| Fault::Attempt(e.into()))?, entries)?)
+        })
+    };
+    Version::new(manifest, own, part).map_err(|fault| match fault {
+        Fault::Attempt(attempt) => attempt,
+        Fault::Contradiction(error) => wrong(error),
+    })
+}
+
+/// Where the manifest stands that a leased one refers to.
+fn refer(
+    session: &Session,
+    name: &str,
+    reference: &Reference,
+    entries: u64,
+) -> Result<Location, Attempt> {
+    let entry = reference.entry;
+    if u64::from(entry.0) >= entries {
+        let error = Contradiction::Entry { entry: entry.0, entries };
+        return Err(damaged(name, 0, &error).into());
+    }
+    let location = match lease::locate(&session.board, entry) {
+        Ok(location) if location.tenant.generation == reference.generation => location,
+        // Its life is over, and so was that of the version when it was leased.
+        Ok(_) | Err(LeaseError::Gone(_)) => return Err(Attempt::Again),
+        Err(error @ LeaseError::Damaged(_)) => return Err(damaged(name, 0, &error).into()),
+    };
+    let agrees = location.tenant.kind == ChunkKind::Manifest
+        && location.place.length == reference.length
+        && location.checksum == reference.checksum;
+    if agrees {
+        return Ok(location);
+    }
+    Err(damaged(name, 0, &Contradiction::Part { entry: entry.0 }).into())
+}
+
+/// Reads a manifest that cannot be freed meanwhile.
+fn read_manifest(session: &Session, name: &str, location: &Location) -> Result<Manifest, Error> {
     let mapping = session.map(&location.place)?;
     let bytes = memory::leased(&mapping, &location.place)
-        .ok_or_else(|| damaged("its manifest is not where the board says".to_owned()))?;
+        .ok_or_else(|| damaged(name, 0, &"its manifest is not where the board says"))?;
     if cenote_region::copy::checksum(bytes) != location.checksum {
-        return Err(damaged("its manifest does not match its checksum".to_owned()));
+        return Err(damaged(name, 0, &"its manifest does not match its checksum"));
     }
-    let (entries, _, _) = session.board.lengths();
-    Version::decode(bytes, entries).map_err(|error: Contradiction| damaged(error.to_string()))
+    Manifest::decode(bytes).map_err(|error| damaged(name, 0, &error))
+}
+
+fn damaged(name: &str, version: u64, what: &dyn std::fmt::Display) -> Error {
+    Error::Damaged { frame: name.to_owned(), version, what: what.to_string() }
 }

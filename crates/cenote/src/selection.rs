@@ -23,7 +23,7 @@ pub(crate) fn needed(
     columns: Option<&[u32]>,
     rows: &Range<u64>,
 ) -> Option<Vec<u32>> {
-    if columns.is_none() && *rows == (0..version.manifest.num_rows()) {
+    if columns.is_none() && *rows == (0..version.num_rows()) {
         return None;
     }
     let all: Vec<u32>;
@@ -35,13 +35,13 @@ pub(crate) fn needed(
         }
     };
     let mut chunks = Vec::new();
-    for partition in 0..version.manifest.draft.partitions.len() {
+    for partition in 0..version.num_partitions() {
         let (start, end) = (version.starts[partition], version.starts[partition + 1]);
         if start >= rows.end || end <= rows.start {
             continue;
         }
-        let of = |column: &u32| version.manifest.column(partition, *column as usize);
-        chunks.extend(columns.iter().filter_map(of).map(|at| at.chunk));
+        let of = |column: &u32| version.chunk_of(partition, *column as usize);
+        chunks.extend(columns.iter().filter_map(of));
     }
     chunks.sort_unstable();
     chunks.dedup();
@@ -63,7 +63,7 @@ pub(crate) fn select(
                 .collect::<Result<Vec<_>, _>>()?,
         ),
     };
-    let total = version.manifest.num_rows();
+    let total = version.num_rows();
     let rows = match selection.rows {
         None => 0..total,
         Some((start, stop)) => {

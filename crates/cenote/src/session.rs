@@ -19,10 +19,12 @@ use crate::error::{Error, Unavailable};
 use crate::lease::Leases;
 use crate::link::{Link, Welcome, retry, unexpected};
 use crate::maps::{Maps, Writable};
-use crate::version::Version;
+use crate::version::{Part, Version};
 
 /// Versions whose manifests are kept decoded.
 const VERSIONS_KEPT_MAX: usize = 4096;
+/// Parts of versions that are kept decoded.
+const PARTS_KEPT_MAX: usize = 8192;
 /// An arena with more granted is not kept between puts.
 pub(crate) const KEEP_BELOW: u64 = 16 << 20;
 /// First grant of an arena.
@@ -61,6 +63,8 @@ pub(crate) struct Session {
     /// Tries to connect again.
     attempts: AtomicU64,
     versions: Mutex<HashMap<(EntryId, Generation), Arc<Version>>>,
+    /// By the manifest whose own part it is.
+    parts: Mutex<HashMap<(EntryId, Generation), Arc<Part>>>,
     embedded: bool,
 }
 
@@ -102,6 +106,7 @@ impl Session {
             sequence: Mutex::new(0),
             attempts: AtomicU64::new(0),
             versions: Mutex::default(),
+            parts: Mutex::default(),
             embedded,
         });
         crate::fork::register(&this);
@@ -258,12 +263,12 @@ impl Session {
     }
 
     /// A decoded manifest, from the cache or by `read`.
-    pub(crate) fn version(
+    pub(crate) fn version<E>(
         &self,
         manifest: EntryId,
         generation: Generation,
-        read: impl FnOnce() -> Result<Version, Error>,
-    ) -> Result<Arc<Version>, Error> {
+        read: impl FnOnce() -> Result<Version, E>,
+    ) -> Result<Arc<Version>, E> {
         if let Some(found) = lock(&self.versions).get(&(manifest, generation)) {
             return Ok(found.clone());
         }
@@ -280,6 +285,28 @@ impl Session {
         versions.retain(|key, _| key.0 != manifest || key.1 == generation);
         versions.insert((manifest, generation), version.clone());
         Ok(version)
+    }
+
+    /// The own part of a manifest, from the cache or by `read`.
+    pub(crate) fn part<E>(
+        &self,
+        manifest: (EntryId, Generation),
+        read: impl FnOnce() -> Result<Part, E>,
+    ) -> Result<Arc<Part>, E> {
+        if let Some(found) = lock(&self.parts).get(&manifest) {
+            return Ok(found.clone());
+        }
+        let part = Arc::new(read()?);
+        let mut parts = lock(&self.parts);
+        if parts.len() >= PARTS_KEPT_MAX {
+            // Those of versions that are kept are kept.
+            parts.retain(|_, part| Arc::strong_count(part) > 1);
+            if parts.len() >= PARTS_KEPT_MAX {
+                parts.clear();
+            }
+        }
+        parts.insert(manifest, part.clone());
+        Ok(part)
     }
 
     /// An arena in which `bytes` have room; not all of them need be granted.
