@@ -6,13 +6,16 @@
 
 use std::ffi::CStr;
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
-use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{ArrayRef, make_array};
+use arrow_array::ArrayRef;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::{ArrowError, Field, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyTuple};
+
+use crate::import;
 
 pub(crate) const SCHEMA: &CStr = c"arrow_schema";
 pub(crate) const ARRAY: &CStr = c"arrow_array";
@@ -36,20 +39,16 @@ fn stream(object: &Bound<'_, PyAny>) -> PyResult<FFI_ArrowArrayStream> {
     Ok(unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) })
 }
 
-/// The batches of an object with `__arrow_c_stream__`, whose schema is a table's.
-pub(crate) fn batches(
-    object: &Bound<'_, PyAny>,
-) -> PyResult<Result<RecordBatchStreamReader, ArrowError>> {
-    Ok(RecordBatchStreamReader::try_new(stream(object)?))
-}
-
 /// The arrays of an object with `__arrow_c_stream__`, of any type.
-pub(crate) fn arrays(object: &Bound<'_, PyAny>) -> PyResult<Result<ArrayStreamReader, ArrowError>> {
-    Ok(ArrayStreamReader::try_new(stream(object)?))
+pub(crate) fn arrays(object: &Bound<'_, PyAny>) -> PyResult<Result<import::Stream, ArrowError>> {
+    Ok(import::Stream::new(stream(object)?))
 }
 
-/// The array of an object with `__arrow_c_array__`, and the metadata of its schema.
-pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Result<(ArrayRef, Field), ArrowError>> {
+/// The array of an object with `__arrow_c_array__`, and its schema as a field.
+pub(crate) fn array(
+    object: &Bound<'_, PyAny>,
+    realigned: &AtomicU64,
+) -> PyResult<Result<(ArrayRef, Field), ArrowError>> {
     let pair = object.call_method0("__arrow_c_array__")?.cast_into::<PyTuple>()?;
     let schema_capsule = pair.get_item(0)?;
     let array_capsule = pair.get_item(1)?;
@@ -59,14 +58,13 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Result<(ArrayRef, Fie
     // out as above.
     let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
     // SAFETY: by its name the capsule has a schema, and `schema_capsule` lives on.
-    let schema = unsafe { schema.as_ref() };
-    let import = || {
-        let field = Field::try_from(schema)?;
-        // SAFETY: the exporter says that the array is of the schema.
-        let data = unsafe { from_ffi(array, schema) }?;
-        Ok((make_array(data), field))
+    let field = match Field::try_from(unsafe { schema.as_ref() }) {
+        Ok(field) => field,
+        Err(error) => return Ok(Err(error)),
     };
-    Ok(import())
+    // SAFETY: the exporter says that the array is of the schema.
+    let array = unsafe { import::array(array, field.data_type(), realigned) };
+    Ok(array.map(|array| (array, field)))
 }
 
 /// The schema of an object with `__arrow_c_schema__`.

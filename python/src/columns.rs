@@ -6,6 +6,7 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, StringBuilder};
 use arrow_array::types::Int64Type;
@@ -20,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyMapping, PyString};
 
 use crate::capsule::{self, speaks};
+use crate::import;
 use crate::raise::{argument, unsupported};
 use crate::schema::{column_name, numpy_type};
 use crate::selection::type_name;
@@ -41,13 +43,16 @@ impl From<PyErr> for Fault {
 }
 
 /// A mapping of names to columns of one length as a batch.
-pub(crate) fn batch(columns: &Bound<'_, PyMapping>) -> PyResult<RecordBatch> {
+pub(crate) fn batch(
+    columns: &Bound<'_, PyMapping>,
+    realigned: &AtomicU64,
+) -> PyResult<RecordBatch> {
     let py = columns.py();
     let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
     for item in columns.items()?.iter() {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let name = column_name(&name)?;
-        let array = column(&value).map_err(|fault| match fault {
+        let array = column(&value, realigned).map_err(|fault| match fault {
             Fault::Type(text) => unsupported(py, &format!("column {name:?}: {text}")),
             Fault::Value(text) => argument(py, &format!("column {name:?}: {text}")),
             Fault::Python(error) => error,
@@ -73,22 +78,19 @@ pub(crate) fn batch(columns: &Bound<'_, PyMapping>) -> PyResult<RecordBatch> {
         .map_err(|error| argument(py, &error.to_string()))
 }
 
-fn column(value: &Bound<'_, PyAny>) -> Result<ArrayRef, Fault> {
+fn column(value: &Bound<'_, PyAny>, realigned: &AtomicU64) -> Result<ArrayRef, Fault> {
     let py = value.py();
     let arrow = |error: arrow_schema::ArrowError| Fault::Type(error.to_string());
     if speaks(value, "__arrow_c_array__")? {
-        return checked(capsule::array(value)?.map_err(arrow)?.0);
+        return checked(capsule::array(value, realigned)?.map_err(arrow)?.0);
     }
     if speaks(value, "__arrow_c_stream__")? {
-        let reader = capsule::arrays(value)?.map_err(arrow)?;
-        let empty = new_empty_array(arrow_array::ArrayReader::field(&reader).data_type());
-        let chunks = reader.collect::<Result<Vec<_>, _>>().map_err(arrow)?;
+        let mut stream = capsule::arrays(value)?.map_err(arrow)?;
+        let chunks = stream.by_ref().collect::<Result<Vec<_>, _>>().map_err(arrow)?;
+        realigned.fetch_add(stream.realigned().load(Ordering::Relaxed), Ordering::Relaxed);
         let chunks = chunks.into_iter().map(checked).collect::<Result<Vec<_>, _>>()?;
-        let chunks: Vec<&dyn Array> = chunks.iter().map(AsRef::as_ref).collect();
-        if chunks.is_empty() {
-            return Ok(empty);
-        }
-        return arrow_select::concat::concat(&chunks).map_err(arrow);
+        return import::joined(&chunks, stream.data_type())
+            .map_err(|e| Fault::Value(e.to_string()));
     }
     if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Err(Fault::Type(format!(

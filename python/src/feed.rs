@@ -1,11 +1,11 @@
 //! Whatever Python calls a table, as a schema and batches.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Schema, SchemaRef};
 use cenote::Error;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMapping, PyString};
@@ -14,6 +14,7 @@ use crate::capsule::{self, speaks};
 use crate::columns;
 use crate::door::{at_once, signals};
 use crate::frame::Frame;
+use crate::import::{self, Realigned};
 use crate::raise::{argument, unsupported};
 use crate::selection::type_name;
 
@@ -26,6 +27,8 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Error>> + Send>;
 pub(crate) struct Feed {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: Batches,
+    /// Buffers that stood where they could not be taken as they were.
+    pub(crate) realigned: Realigned,
 }
 
 /// What `put` and `write` take: see `Pool.put`.
@@ -37,8 +40,8 @@ pub(crate) fn feed(data: &Bound<'_, PyAny>) -> PyResult<Feed> {
 }
 
 impl Feed {
-    fn one(batch: RecordBatch) -> Feed {
-        Feed { schema: batch.schema(), batches: Box::new(std::iter::once(Ok(batch))) }
+    fn one(batch: RecordBatch, realigned: Realigned) -> Feed {
+        Feed { schema: batch.schema(), batches: Box::new(std::iter::once(Ok(batch))), realigned }
     }
 
     /// Has Ctrl-C noticed between batches.
@@ -51,7 +54,7 @@ impl Feed {
             }
             batch
         });
-        Feed { schema: self.schema, batches: Box::new(batches) }
+        Feed { batches: Box::new(batches), ..self }
     }
 }
 
@@ -62,33 +65,73 @@ fn table(data: &Bound<'_, PyAny>) -> PyResult<Option<Feed>> {
         let frame = frame.get().inner().clone();
         let batches = crate::door::call(py, || frame.batches())?;
         let schema = frame.schema().clone();
-        return Ok(Some(Feed { schema, batches: Box::new(batches.into_iter().map(Ok)) }));
+        let batches = Box::new(batches.into_iter().map(Ok));
+        return Ok(Some(Feed { schema, batches, realigned: Realigned::default() }));
     }
     if is_pandas(data)? {
         let arrow = py.import("cenote._pandas")?.call_method1("to_columns", (data,))?;
         return table(&arrow);
     }
-    let wrong = |error: ArrowError| {
-        unsupported(py, &format!("{} is not a table: {error}", type_name(data)))
-    };
+    if let Some(text) = advice(data, "refused")? {
+        return Err(unsupported(py, &text));
+    }
     if speaks(data, "__arrow_c_stream__")? {
-        let reader = capsule::batches(data)?.map_err(wrong)?;
-        let schema = reader.schema();
-        let batches = reader.map(|batch| {
+        let stream = capsule::arrays(data)?.map_err(|error| no_table(data, &error))?;
+        let batches = stream.into_batches().map_err(|found| no_table(data, &Found(&found)))?;
+        let (schema, realigned) = (batches.schema.clone(), batches.realigned().clone());
+        let batches = batches.map(|batch| {
             let batch = batch.map_err(|error| Error::Source(error.into()))?;
             checked(&batch).map(|()| batch)
         });
-        return Ok(Some(Feed { schema, batches: Box::new(batches) }));
+        return Ok(Some(Feed { schema, batches: Box::new(batches), realigned }));
     }
+    let realigned = Realigned::default();
     if speaks(data, "__arrow_c_array__")? {
-        let (array, field) = capsule::array(data)?.map_err(wrong)?;
-        let batch = as_batch(&array, &field).map_err(wrong)?;
+        let outcome = capsule::array(data, &realigned)?;
+        let (array, field) = outcome.map_err(|error| no_table(data, &error))?;
+        let DataType::Struct(fields) = array.data_type() else {
+            return Err(no_table(data, &Found(array.data_type())));
+        };
+        let schema = Schema::new(fields.clone()).with_metadata(field.metadata().clone());
+        let batch = import::batch(&array, &Arc::new(schema));
+        let batch = batch.map_err(|error| no_table(data, &error))?;
         at_once(py, checked(&batch))?;
-        return Ok(Some(Feed::one(batch)));
+        return Ok(Some(Feed::one(batch, realigned)));
     }
     match data.cast::<PyMapping>() {
-        Ok(mapping) => columns::batch(mapping).map(|batch| Some(Feed::one(batch))),
+        Ok(mapping) => {
+            columns::batch(mapping, &realigned).map(|batch| Some(Feed::one(batch, realigned)))
+        }
         Err(_) => Ok(None),
+    }
+}
+
+/// What an array is that is no table.
+struct Found<'a>(&'a DataType);
+
+impl std::fmt::Display for Found<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "its type is {}, not a struct of columns", self.0)
+    }
+}
+
+/// What `cenote._tables` knows of an object that cannot be put: why, and what can be.
+fn advice(data: &Bound<'_, PyAny>, about: &str) -> PyResult<Option<String>> {
+    data.py().import("cenote._tables")?.call_method1(about, (data,))?.extract()
+}
+
+fn no_table(data: &Bound<'_, PyAny>, why: &dyn std::fmt::Display) -> PyErr {
+    match advice(data, "instead") {
+        Ok(Some(text)) => unsupported(data.py(), &text),
+        Ok(None) => {
+            let mut why = why.to_string();
+            if why.contains("utf-8") {
+                why += "; names and metadata are text here: replace_schema_metadata() and \
+                        Field.remove_metadata() of PyArrow take the latter away";
+            }
+            unsupported(data.py(), &format!("{} is no table: {why}", type_name(data)))
+        }
+        Err(error) => error,
     }
 }
 
@@ -118,23 +161,12 @@ fn is_pandas(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-fn as_batch(array: &dyn Array, field: &Field) -> Result<RecordBatch, ArrowError> {
-    let DataType::Struct(fields) = array.data_type() else {
-        let text = format!("its type is {}, not a struct of columns", array.data_type());
-        return Err(ArrowError::SchemaError(text));
-    };
-    if array.null_count() > 0 {
-        return Err(ArrowError::SchemaError("whole rows of it are null".to_owned()));
-    }
-    let schema = Schema::new(fields.clone()).with_metadata(field.metadata().clone());
-    let options = RecordBatchOptions::new().with_row_count(Some(array.len()));
-    let columns = array.as_struct().columns().to_vec();
-    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
-}
-
 /// Batches that Python makes one by one.
 fn stream(data: &Bound<'_, PyAny>) -> PyResult<Feed> {
     let py = data.py();
+    if let Some(text) = advice(data, "instead")? {
+        return Err(unsupported(py, &text));
+    }
     let text = data.is_instance_of::<PyString>()
         || data.is_instance_of::<PyBytes>()
         || data.is_instance_of::<PyByteArray>();
@@ -147,7 +179,14 @@ fn stream(data: &Bound<'_, PyAny>) -> PyResult<Feed> {
         );
         return Err(unsupported(py, &text));
     };
-    let mut stream = Stream { iterator: iterator.unbind(), schema: None, current: None, number: 0 };
+    let realigned = Realigned::default();
+    let mut stream = Stream {
+        iterator: iterator.unbind(),
+        schema: None,
+        current: None,
+        number: 0,
+        realigned: realigned.clone(),
+    };
     let Some(first) = stream.next_table(py)? else {
         let text = "the iterator gave no batch, so there is no schema; \
                     `with pool.writer(name, schema): pass` puts an empty frame";
@@ -155,17 +194,19 @@ fn stream(data: &Bound<'_, PyAny>) -> PyResult<Feed> {
     };
     let schema = first.schema.clone();
     stream.schema = Some(schema.clone());
-    stream.current = Some(first.batches);
-    Ok(Feed { schema, batches: Box::new(stream) })
+    stream.current = Some(first);
+    Ok(Feed { schema, batches: Box::new(stream), realigned })
 }
 
 struct Stream {
     iterator: Py<PyIterator>,
     /// Of the first batch.
     schema: Option<SchemaRef>,
-    current: Option<Batches>,
+    current: Option<Feed>,
     /// Tables taken from the iterator.
     number: u64,
+    /// Of the tables that are done with.
+    realigned: Realigned,
 }
 
 impl Stream {
@@ -194,7 +235,7 @@ impl Iterator for Stream {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(batch) = self.current.as_mut().and_then(Iterator::next) {
+            if let Some(batch) = self.current.as_mut().and_then(|feed| feed.batches.next()) {
                 let conform = |batch: RecordBatch| match &self.schema {
                     // Metadata is the first batch's.
                     Some(schema) => batch.with_schema(schema.clone()).map_err(Error::from),
@@ -202,10 +243,13 @@ impl Iterator for Stream {
                 };
                 return Some(batch.and_then(conform));
             }
-            self.current = None;
+            if let Some(done) = self.current.take() {
+                let count = done.realigned.load(Ordering::Relaxed);
+                self.realigned.fetch_add(count, Ordering::Relaxed);
+            }
             let next = Python::attach(|py| self.next_table(py));
             match next {
-                Ok(Some(feed)) => self.current = Some(feed.batches),
+                Ok(Some(feed)) => self.current = Some(feed),
                 Ok(None) => return None,
                 Err(error) => return Some(Err(Error::Source(error.into()))),
             }

@@ -18,6 +18,7 @@ mod connect;
 mod door;
 mod feed;
 mod frame;
+mod import;
 mod part;
 mod pool;
 mod pyarrow;

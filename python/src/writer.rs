@@ -1,5 +1,6 @@
 //! `cenote.Writer`.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::SchemaRef;
@@ -29,6 +30,10 @@ pub(crate) struct Writer {
     name: String,
     schema: SchemaRef,
     views: Arc<Views>,
+    /// Buffers of other libraries that stood at odd addresses.
+    moved: AtomicU64,
+    /// Buffers that were laid out anew.
+    laid: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -52,7 +57,14 @@ impl Writer {
     pub(crate) fn new(writer: FrameWriter, name: &str) -> Writer {
         let schema = writer.schema().clone();
         let state = State { stage: Stage::Ready(Box::new(writer)), open: Vec::new() };
-        Writer { name: name.to_owned(), schema, views: Arc::default(), state: Mutex::new(state) }
+        Writer {
+            name: name.to_owned(),
+            schema,
+            views: Arc::default(),
+            moved: AtomicU64::new(0),
+            laid: AtomicU64::new(0),
+            state: Mutex::new(state),
+        }
     }
 
     /// Held for a few instructions, and never while Python runs.
@@ -155,6 +167,14 @@ impl Writer {
         }
     }
 
+    /// Buffers that `write` could not copy as they were: parts of bitmaps that start within a
+    /// byte, offsets that do not start at zero, values at odd addresses. Costs time, not
+    /// correctness; whole arrays at addresses of their width have none.
+    #[getter]
+    fn realigned(&self) -> u64 {
+        self.moved.load(Ordering::Relaxed) + self.laid.load(Ordering::Relaxed)
+    }
+
     /// Adds a table: a batch, a table, a DataFrame, a dict of columns, an iterator of such,
     /// as `Pool.put` takes it. Copied once.
     ///
@@ -173,7 +193,10 @@ impl Writer {
                 // Metadata is the frame's own. Where the columns differ, the writer says how.
                 Ok::<_, Error>(batch.clone().with_schema(expected.clone()).unwrap_or(batch))
             };
-            writer.write_stream(feed.batches.map(conform))
+            writer.write_stream(feed.batches.map(conform))?;
+            self.moved.fetch_add(feed.realigned.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.laid.store(writer.realigned(), Ordering::Relaxed);
+            Ok(())
         })
     }
 

@@ -70,7 +70,11 @@ pub enum SchemaError {
         children: usize,
     },
     /// The schema has something that Arrow IPC does not express.
-    #[error("arrow ipc cannot express the schema: field {field:?} would come back changed")]
+    #[error(
+        "{} cannot be written as an arrow schema: it would come back changed, as a dictionary of \
+         dictionaries or an empty time zone does; cast it",
+        field.as_ref().map_or("the metadata".to_owned(), |name| format!("column {name:?}"))
+    )]
     NotExpressible {
         /// First top-level field that differs; `None`: the schema's metadata.
         field: Option<String>,

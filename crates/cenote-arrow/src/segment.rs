@@ -99,6 +99,12 @@ impl Source {
         }
     }
 
+    /// Whether the bytes are others than the array's. A bitmap that only ends within a byte
+    /// has its last bits cleared, but stands where it stood.
+    pub(crate) fn is_computed(&self) -> bool {
+        !matches!(self, Self::Bytes(_) | Self::Bits { shift: 0, .. })
+    }
+
     fn fill(&self, at: usize, out: &mut [u8]) {
         match self {
             Self::Bytes(bytes) => out.copy_from_slice(&bytes[at..at + out.len()]),

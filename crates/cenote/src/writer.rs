@@ -47,6 +47,7 @@ pub struct FrameWriter {
     wait: Duration,
     threads: Option<usize>,
     ended: bool,
+    realigned: u64,
     /// A write failed: there is nothing to commit.
     failed: bool,
 }
@@ -75,6 +76,7 @@ impl FrameWriter {
             wait: Duration::ZERO,
             threads: None,
             ended: false,
+            realigned: 0,
             failed: false,
         })
     }
@@ -118,6 +120,13 @@ impl FrameWriter {
         self.draft.num_rows()
     }
 
+    /// Buffers so far that were not copied as they were: parts of bitmaps that start within a
+    /// byte, offsets that do not start at zero.
+    #[must_use]
+    pub fn realigned(&self) -> u64 {
+        self.realigned
+    }
+
     /// Adds a partition: copies the batch into the pool, one pass with its checksum.
     ///
     /// # Errors
@@ -158,6 +167,7 @@ impl FrameWriter {
                 left = left.saturating_sub(length.next_multiple_of(PAGE));
                 debug_assert_eq!(contents.plans.len(), columns);
                 for plan in &contents.plans {
+                    self.realigned += plan.realigned();
                     let layout = self.draft.intern(&mut self.layouts, plan.layout().to_vec());
                     let chunk = first + u32::try_from(at).unwrap_or(u32::MAX);
                     self.draft.columns.push(ColumnRef { chunk, layout });

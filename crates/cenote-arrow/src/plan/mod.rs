@@ -72,6 +72,7 @@ pub struct ColumnPlan {
     end: u64,
     rows: usize,
     null_count: usize,
+    realigned: usize,
     layout: Vec<u8>,
     segments: Vec<Segment>,
 }
@@ -99,12 +100,13 @@ impl ColumnPlan {
             cursor: base,
             nodes: 0,
             buffers: 0,
+            realigned: 0,
             layout: vec![crate::layout::encoding::VERSION],
             segments: Vec::new(),
         };
         let null_count = planner.node(data, 0, data.len(), 1)?;
-        let Planner { cursor: end, layout, segments, .. } = planner;
-        Ok(Self { base, end, rows: data.len(), null_count, layout, segments })
+        let Planner { cursor: end, realigned, layout, segments, .. } = planner;
+        Ok(Self { base, end, rows: data.len(), null_count, realigned, layout, segments })
     }
 
     /// Where the column starts, counted from the start of the chunk.
@@ -126,6 +128,12 @@ impl ColumnPlan {
     /// one (null, unions, run-end encoded).
     pub fn null_count(&self) -> u64 {
         self.null_count as u64
+    }
+
+    /// Buffers that are not copied as they are: bitmaps that start within a byte, offsets that
+    /// do not start at zero.
+    pub fn realigned(&self) -> u64 {
+        self.realigned as u64
     }
 
     /// The encoded layout, for [`ColumnLayout::decode`](crate::ColumnLayout::decode).
@@ -162,6 +170,7 @@ struct Planner {
     cursor: u64,
     nodes: usize,
     buffers: usize,
+    realigned: usize,
     layout: Vec<u8>,
     segments: Vec<Segment>,
 }
@@ -245,6 +254,7 @@ impl Planner {
             let end = end.and_then(|end| end.checked_next_multiple_of(ALIGNMENT));
             let end = end.ok_or(PlanError::TooLarge)?;
             if source.len() > 0 {
+                self.realigned += usize::from(source.is_computed());
                 self.segments.push(Segment::new(self.cursor, source));
             }
             self.cursor = end;

@@ -101,6 +101,17 @@ fn a_slice_without_nulls_has_no_bitmap() {
 }
 
 #[test]
+fn what_is_laid_out_anew_is_counted() {
+    let text = StringArray::from((0..20).map(|i| (i % 3 > 0).then_some("x")).collect::<Vec<_>>());
+    let flags = BooleanArray::from(vec![true; 20]);
+    let counts = |array: &dyn Array| ColumnPlan::new(array, 0).unwrap().realigned();
+    assert_eq!((counts(&text), counts(&flags)), (0, 0));
+    assert_eq!(counts(&text.slice(8, 9)), 1, "offsets");
+    assert_eq!(counts(&text.slice(3, 9)), 2, "and validity");
+    assert_eq!((counts(&flags.slice(8, 5)), counts(&flags.slice(1, 8))), (0, 1));
+}
+
+#[test]
 fn an_empty_string_column_has_one_offset() {
     let data = ArrayData::builder(DataType::Utf8)
         .add_buffer(Buffer::default())
