@@ -13,6 +13,8 @@
 //! from the start of the chunk; the bytes between buffers are zero. Slices bring their own
 //! bytes only. Equal input gives equal bytes in the chunk, so a checksum names the content.
 //!
+//! [`stats`] are what is known of a column's values without reading them.
+//!
 //! [`encode_schema`] and [`decode_schema`] are the schema's side of a manifest.
 //!
 //! ```
@@ -42,6 +44,7 @@ mod physical;
 mod plan;
 mod schema;
 mod segment;
+pub mod stats;
 
 pub use layout::{ColumnLayout, ContentError, FLAT_BUFFERS_MAX, Flat, LayoutError};
 pub use physical::UnsupportedType;

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::ArrayRef;
 use arrow_buffer::alloc::Allocation;
+use cenote_arrow::stats::ColumnStats;
 use cenote_arrow::{ColumnLayout, ColumnPlan};
 use cenote_pool::id::Place;
 use cenote_region::copy::{LEAF, combine, copy_and_hash};
@@ -117,12 +118,11 @@ impl Span {
         self.map.mapping.writable(self.offset, self.length)
     }
 
-    /// The checksum of what was written through [`Self::start`].
-    pub(crate) fn checksum(&self) -> Option<u64> {
+    /// What was written through [`Self::start`], when that is over.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
         // SAFETY: the caller has stopped writing, and no other process writes an arena that
         // this one owns.
-        let bytes = unsafe { self.map.mapping.bytes(self.offset, self.length) }?;
-        Some(cenote_region::copy::checksum(bytes))
+        unsafe { self.map.mapping.bytes(self.offset, self.length) }
     }
 }
 
@@ -130,7 +130,36 @@ impl Span {
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) plans: Vec<ColumnPlan>,
+    /// What was planned.
+    pub(crate) columns: Vec<ArrayRef>,
     pub(crate) length: u64,
+}
+
+impl Contents {
+    fn leaves(&self) -> usize {
+        usize::try_from(self.length.div_ceil(LEAF as u64)).unwrap_or(usize::MAX)
+    }
+
+    /// What a leaf's share of the rows adds to each column's statistics.
+    fn statistics(&self, leaf: usize) -> Vec<ColumnStats> {
+        let pieces = self.leaves();
+        self.columns.iter().map(|c| ColumnStats::of_piece(c, leaf, pieces)).collect()
+    }
+}
+
+/// A chunk that was written.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) checksum: u64,
+    /// Of each column.
+    pub(crate) statistics: Vec<ColumnStats>,
+}
+
+/// A leaf that was written: its hash, and what it adds to the statistics.
+#[derive(Debug, Default)]
+struct Leaf {
+    hash: u64,
+    statistics: Vec<ColumnStats>,
 }
 
 struct Job<'a> {
@@ -151,9 +180,10 @@ unsafe impl Send for Destination {}
 // SAFETY: as above.
 unsafe impl Sync for Destination {}
 
-/// Writes chunks, each into its span, and returns their checksums. Copy and checksum are one
-/// pass; large writes use several threads. `None`: a span is out of its mapping.
-pub(crate) fn write(chunks: &[(Contents, Span)], threads: Option<usize>) -> Option<Vec<u64>> {
+/// Writes chunks, each into its span. Copy and checksum are one pass, and statistics are taken
+/// of what it has brought into the caches; large writes use several threads. `None`: a span is
+/// out of its mapping.
+pub(crate) fn write(chunks: &[(Contents, Span)], threads: Option<usize>) -> Option<Vec<Written>> {
     let mut jobs = Vec::new();
     let mut total = 0;
     for (contents, span) in chunks {
@@ -171,22 +201,33 @@ pub(crate) fn write(chunks: &[(Contents, Span)], threads: Option<usize>) -> Opti
             at += length as u64;
         }
     }
-    let hashes = run(&jobs, total, threads);
+    let mut leaves = run(&jobs, total, threads).into_iter();
     for (_, span) in chunks {
         span.map.set_populated(span.offset + span.length);
     }
-    let mut hashes = hashes.as_slice();
-    let mut checksums = Vec::with_capacity(chunks.len());
+    let mut written = Vec::with_capacity(chunks.len());
+    let mut hashes = Vec::new();
     for (contents, _) in chunks {
-        let leaves = usize::try_from(contents.length.div_ceil(LEAF as u64)).ok()?;
-        let (own, rest) = hashes.split_at_checked(leaves)?;
-        checksums.push(combine(own));
-        hashes = rest;
+        hashes.clear();
+        let first = leaves.by_ref().take(contents.leaves().min(1)).next();
+        // Without a byte there may be rows: of nulls, say.
+        let mut statistics = first.map_or_else(
+            || contents.statistics(0),
+            |leaf| {
+                hashes.push(leaf.hash);
+                leaf.statistics
+            },
+        );
+        for leaf in leaves.by_ref().take(contents.leaves().saturating_sub(1)) {
+            hashes.push(leaf.hash);
+            statistics.iter_mut().zip(leaf.statistics).for_each(|(all, own)| all.merge(own));
+        }
+        written.push(Written { checksum: combine(&hashes), statistics });
     }
-    Some(checksums)
+    Some(written)
 }
 
-fn run(jobs: &[Job<'_>], total: u64, threads: Option<usize>) -> Vec<u64> {
+fn run(jobs: &[Job<'_>], total: u64, threads: Option<usize>) -> Vec<Leaf> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
     let threads = if total < PARALLEL_FROM { 1 } else { threads.unwrap_or_else(cores) };
     if threads <= 1 {
@@ -194,7 +235,8 @@ fn run(jobs: &[Job<'_>], total: u64, threads: Option<usize>) -> Vec<u64> {
         return jobs.iter().map(|job| job.run(&mut scratch)).collect();
     }
     let next = AtomicUsize::new(0);
-    let mut hashes = vec![0; jobs.len()];
+    let mut leaves = Vec::new();
+    leaves.resize_with(jobs.len(), Leaf::default);
     std::thread::scope(|scope| {
         let work = || {
             let (mut done, mut scratch) = (Vec::new(), Vec::new());
@@ -212,16 +254,16 @@ fn run(jobs: &[Job<'_>], total: u64, threads: Option<usize>) -> Vec<u64> {
             // A thread that panicked has written nothing that will be committed.
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
-        for (i, hash) in done {
-            hashes[i] = hash;
+        for (i, leaf) in done {
+            leaves[i] = leaf;
         }
     });
-    hashes
+    leaves
 }
 
 impl Job<'_> {
-    /// Writes one leaf and returns its hash.
-    fn run(&self, scratch: &mut Vec<u8>) -> u64 {
+    /// Writes one leaf.
+    fn run(&self, scratch: &mut Vec<u8>) -> Leaf {
         let end = self.at + self.length as u64;
         if self.fresh {
             self.span.map.populate(self.span.offset + self.at, self.span.offset + end);
@@ -237,7 +279,8 @@ impl Job<'_> {
         let to = self.to.0.as_ptr().wrapping_add(at);
         // SAFETY: `to` is in a span of at least `end` bytes that only this job writes at
         // `at..end`, and `bytes` has `length` of them, on the heap or in an Arrow buffer.
-        unsafe { copy_and_hash(to, bytes) }
+        let hash = unsafe { copy_and_hash(to, bytes) };
+        Leaf { hash, statistics: self.contents.statistics(at / LEAF) }
     }
 
     /// The leaf's bytes, where they stand together in one of the input's buffers.

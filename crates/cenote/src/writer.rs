@@ -2,13 +2,12 @@
 //! version its name. Until then nobody sees it; a writer that is dropped leaves nothing.
 
 use std::collections::HashMap;
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow_array::{Array, RecordBatch, make_array};
-use arrow_buffer::Buffer;
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{Schema, SchemaRef};
+use cenote_arrow::stats::{ColumnStats, encode_statistics};
 use cenote_arrow::{ColumnPlan, encode_schema};
 use cenote_pool::id::{CHUNK_ALIGN, PAGE_ALIGNED_FROM, Place};
 use cenote_pool::manifest::{ColumnRef, Draft};
@@ -19,7 +18,8 @@ use cenote_region::quantity::PAGE;
 
 use crate::error::Error;
 use crate::link::unexpected;
-use crate::memory::{self, Contents, Span};
+use crate::memory::{self, Contents, Span, Written};
+use crate::part::{Part, PartColumn};
 use crate::patience::until_room;
 use crate::session::{Session, WriteArena};
 
@@ -178,11 +178,26 @@ impl FrameWriter {
         }
         let places: Vec<Place> = chunks.iter().map(|c| c.0).collect();
         let work: Vec<_> = chunks.into_iter().map(|(_, contents, span)| (contents, span)).collect();
-        let checksums = memory::write(&work, self.threads).ok_or_else(short_mapping)?;
+        let written = memory::write(&work, self.threads).ok_or_else(short_mapping)?;
         reach("client: bytes written");
-        let sealed = places.into_iter().zip(checksums);
-        self.sealed.extend(sealed.map(|(place, checksum)| Sealed { place, checksum }));
+        let mut columns = Vec::with_capacity(self.schema.fields().len());
+        for (place, Written { checksum, statistics }) in places.into_iter().zip(written) {
+            self.sealed.push(Sealed { place, checksum });
+            // Chunks come in the order of columns, partition by partition.
+            columns.extend(statistics);
+            if columns.len() == self.schema.fields().len() {
+                self.note_statistics(&columns);
+                columns.clear();
+            }
+        }
+        // A partition without columns has no chunk.
+        self.draft.statistics.resize_with(self.draft.partitions.len(), Vec::new);
         Ok(())
+    }
+
+    fn note_statistics(&mut self, columns: &[ColumnStats]) {
+        let types = self.schema.fields().iter().map(|field| field.data_type());
+        self.draft.statistics.push(encode_statistics(types.zip(columns)));
     }
 
     /// Adds a partition for each batch of a stream. Holds a bounded part of it at a time.
@@ -223,8 +238,11 @@ impl FrameWriter {
         let plans = (0..batch.num_columns()).map(|i| plan(i, 0)).collect::<Result<Vec<_>, _>>()?;
         let total: u64 = plans.iter().map(ColumnPlan::end).sum();
         if total >= PACK_BELOW || plans.len() < 2 {
-            let alone = |plan: ColumnPlan| (Contents { length: plan.end(), plans: vec![plan] }, 1);
-            return Ok(plans.into_iter().map(alone).collect());
+            let alone = |(plan, column): (ColumnPlan, &ArrayRef)| {
+                let (length, columns) = (plan.end(), vec![column.clone()]);
+                (Contents { length, columns, plans: vec![plan] }, 1)
+            };
+            return Ok(plans.into_iter().zip(batch.columns()).map(alone).collect());
         }
         let mut packed = Vec::with_capacity(plans.len());
         let mut base = 0;
@@ -233,8 +251,9 @@ impl FrameWriter {
             base = plan.end();
             packed.push(plan);
         }
-        let columns = packed.len();
-        Ok(vec![(Contents { length: base, plans: packed }, columns)])
+        let (columns, plans) = (batch.columns().to_vec(), packed);
+        let count = plans.len();
+        Ok(vec![(Contents { length: base, columns, plans }, count)])
     }
 
     /// Cuts `length` bytes off an arena; `coming` bytes, these included, are known to come.
@@ -315,15 +334,17 @@ impl FrameWriter {
     /// The pool's mapping is at fault.
     pub fn seal(&mut self, part: &Part) -> Result<(), Error> {
         self.go_on()?;
+        let mut statistics = Vec::with_capacity(part.columns.len());
         for column in &part.columns {
             let chunk = u32::try_from(self.sealed.len()).unwrap_or(u32::MAX);
-            let layout = column.layout(part.rows)?;
-            let layout = self.draft.intern(&mut self.layouts, layout);
-            let checksum = column.span.checksum().ok_or_else(short_mapping)?;
+            let sealed = column.seal(part.rows)?;
+            let layout = self.draft.intern(&mut self.layouts, sealed.layout);
             self.draft.columns.push(ColumnRef { chunk, layout });
-            self.sealed.push(Sealed { place: column.place, checksum });
+            self.sealed.push(Sealed { place: column.place, checksum: sealed.checksum });
+            statistics.push(sealed.statistics);
         }
         self.draft.partitions.push(part.rows);
+        self.note_statistics(&statistics);
         Ok(())
     }
 
@@ -391,66 +412,11 @@ impl Drop for FrameWriter {
     }
 }
 
-/// A partition that is filled in place.
-#[derive(Debug)]
-pub struct Part {
-    rows: u64,
-    columns: Vec<PartColumn>,
-}
-
-#[derive(Debug)]
-struct PartColumn {
-    place: Place,
-    span: Span,
-    data_type: DataType,
-    bytes: u64,
-}
-
-impl Part {
-    /// Rows of the partition.
-    #[must_use]
-    pub fn num_rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// How many columns it has.
-    #[must_use]
-    pub fn num_columns(&self) -> usize {
-        self.columns.len()
-    }
-
-    /// A column's values, to be written: zero at first, of the schema's type, one after the
-    /// other. The address is good as long as the part lives; writing through it after
-    /// [`FrameWriter::seal`] would change what is sealed.
-    #[must_use]
-    pub fn column(&self, column: usize) -> Option<(NonNull<u8>, usize)> {
-        let column = self.columns.get(column)?;
-        Some((column.span.start()?, index(column.bytes)))
-    }
-}
-
-impl PartColumn {
-    /// The layout of an array over the span's bytes.
-    fn layout(&self, rows: u64) -> Result<Vec<u8>, Error> {
-        // An array over the span itself: a layout says where, not what, and reads no byte.
-        let empty = arrow_array::new_empty_array(&self.data_type).to_data();
-        let bytes = index(self.bytes);
-        let start = self.span.start().ok_or_else(short_mapping)?;
-        // SAFETY: the span has these bytes, and `buffer` does not outlive this function.
-        let buffer = unsafe { Buffer::from_custom_allocation(start, bytes, Arc::new(())) };
-        let data = empty.into_builder().len(index(rows)).buffers(vec![buffer]).build()?;
-        let array = make_array(data);
-        let plan = ColumnPlan::new(&array, 0)
-            .map_err(|source| Error::Plan { column: self.data_type.to_string(), source })?;
-        Ok(plan.layout().to_vec())
-    }
-}
-
-fn index(bytes: u64) -> usize {
+pub(crate) fn index(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-fn short_mapping() -> Error {
+pub(crate) fn short_mapping() -> Error {
     Error::Io { what: "write an arena", source: std::io::ErrorKind::UnexpectedEof.into() }
 }
 

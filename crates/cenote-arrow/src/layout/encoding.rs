@@ -97,6 +97,13 @@ impl<'a> Reader<'a> {
         Ok(*byte)
     }
 
+    pub(crate) fn bytes(&mut self, length: usize) -> Result<&'a [u8], LayoutError> {
+        let rest = &self.bytes[self.at..];
+        let bytes = rest.get(..length).ok_or(LayoutError::Truncated { at: self.bytes.len() })?;
+        self.at += length;
+        Ok(bytes)
+    }
+
     pub(crate) fn varint(&mut self) -> Result<u64, LayoutError> {
         let start = self.at;
         let mut value = 0u64;

@@ -9,3 +9,4 @@ mod roundtrip;
 mod rubbish;
 mod schema;
 mod speed;
+mod stats;
