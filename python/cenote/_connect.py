@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import shutil
 import sys
@@ -19,7 +20,7 @@ def connect(
     address: str | os.PathLike[str] | None = None,
     *,
     embedded: bool = False,
-    capacity: int | None = None,
+    capacity: int | str | None = None,
 ) -> _cenote.Pool:
     """Connects to a pool of this host.
 
@@ -28,19 +29,20 @@ def connect(
     default, is started in the background where it does not run, and ends after ten minutes
     without a client; one at a directory is not.
     `embedded`: a pool of this process alone, gone with it.
-    `capacity`: of a pool that this call starts, in bytes; half of what the machine allows
-    unless said.
+    `capacity`: of a pool that this call starts: a number of bytes, or a text such as "8GiB";
+    half of what the machine allows unless said.
+
+    Where the pool's daemon has just ended, the next one is waited for, two seconds at most.
 
     Raises: PoolUnavailable, ArgumentError.
     """
-    if capacity is not None and (not isinstance(capacity, int) or capacity <= 0):
-        raise ArgumentError(f"capacity={capacity!r} is not a number of bytes")
+    size = None if capacity is None else _size(capacity)
     if embedded:
         if address is not None:
             raise ArgumentError("an embedded pool has no address")
         from cenote import _reference
 
-        return _reference.remember(_cenote.open_embedded(capacity))
+        return _reference.remember(_cenote.open_embedded(size))
     if address is None:
         address = os.environ.get("CENOTE_ADDRESS") or DEFAULT_POOL
     address = os.fspath(address)
@@ -57,11 +59,25 @@ def connect(
         raise ArgumentError(f"the address {address!r} is neither a path nor a name")
     command = find_command()
     try:
-        return _cenote.connect_pool(address, command, capacity)
+        return _cenote.connect_pool(address, command, size)
     except PoolUnavailable as error:
         if command is not None:
             raise
         raise PoolUnavailable(f"{error}; and none was started: {_missing()}") from None
+
+
+def _size(capacity: object) -> int:
+    """`capacity=` in bytes."""
+    if isinstance(capacity, str):
+        size = _cenote.parse_size(capacity)
+    else:
+        try:
+            size = operator.index(capacity)  # type: ignore[arg-type]
+        except TypeError:
+            size = 0
+    if isinstance(capacity, bool) or not 0 < size < 1 << 64:
+        raise ArgumentError(f'capacity={capacity!r} is no size: a number of bytes, or "8GiB"')
+    return size
 
 
 def places() -> list[Path]:

@@ -34,7 +34,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _cenote {
     #[pymodule_export]
-    use crate::connect::{connect_pool, open_embedded};
+    use crate::connect::{connect_pool, open_embedded, parse_size};
     #[pymodule_export]
     use crate::frame::{Frame, open_reference, reference_directory};
     #[pymodule_export]

@@ -200,9 +200,16 @@ impl Pool {
     /// Raises: FrameNotFound, FrameExists, ArgumentError (a bad name).
     #[pyo3(signature = (old, new, /))]
     fn rename(&self, py: Python<'_>, old: &str, new: &str) -> PyResult<()> {
-        door::call(py, || {
+        let outcome = door::call(py, || {
             cenote::check_name(new)?;
             self.pool.rename(old, new)
+        });
+        outcome.map_err(|error| {
+            if error.get_type(py).name().is_ok_and(|name| name == "FrameExists") {
+                let text = format!("frame {new:?} exists; drop it first, or choose another name");
+                return raise(py, Class::FrameExists, &text);
+            }
+            error
         })
     }
 

@@ -139,9 +139,16 @@ fn limit_name(limit: cenote::Limit) -> &'static str {
     }
 }
 
-/// An error and its sources, in one line.
+/// An error and its sources, in one line, with what to do about it in Python.
 fn text(error: &Error) -> String {
     let mut text = error.to_string();
+    text += match error {
+        Error::Refused(Refusal::Exists { .. }) => "; replace=True makes a new version of it",
+        Error::Refused(Refusal::NotFound { nearest, .. }) if nearest.is_empty() => {
+            "; list(pool) names those that there are"
+        }
+        _ => "",
+    };
     let mut source = error.source();
     while let Some(error) = source {
         text += &format!(": {error}");

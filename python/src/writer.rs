@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::SchemaRef;
 use cenote::{Error, FrameWriter};
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyOverflowError};
 use pyo3::prelude::*;
 
 use crate::door;
@@ -205,11 +205,19 @@ impl Writer {
     ///
     /// For numbers and times; there are no missing values in it.
     ///
-    /// Raises: ArgumentError: a column of another type; PoolExhausted.
+    /// Raises: ArgumentError: a column of another type, no number of rows; PoolExhausted.
     #[pyo3(signature = (num_rows, /))]
-    fn allocate(&self, py: Python<'_>, num_rows: i64) -> PyResult<Partition> {
-        let rows = u64::try_from(num_rows)
-            .map_err(|_| argument(py, &format!("cannot allocate {num_rows} rows")))?;
+    fn allocate(&self, py: Python<'_>, num_rows: &Bound<'_, PyAny>) -> PyResult<Partition> {
+        let rows = num_rows.extract::<i64>().map(u64::try_from);
+        let rows = match rows {
+            Ok(Ok(rows)) => rows,
+            Err(error) if !error.is_instance_of::<PyOverflowError>(py) => return Err(error),
+            _ => {
+                let text =
+                    format!("cannot allocate {num_rows} rows: 0 to 2**63 - 1 can be asked for");
+                return Err(argument(py, &text));
+            }
+        };
         let part = self.with(py, |writer| writer.allocate(rows))?;
         let open = Arc::new(Open::new(part, self.schema.clone(), self.views.clone()));
         self.state().open.push(open.clone());

@@ -26,7 +26,13 @@ pub(crate) fn connect(pool: &PoolArgs) -> Result<Pool, Failure> {
 /// # Errors
 /// It cannot be reached.
 pub(crate) fn connect_if_served(pool: &PoolArgs) -> Result<Option<Pool>, Failure> {
-    match Pool::connect(options(pool)) {
+    // What would be started need not be waited for.
+    let connected = if is_default(pool) {
+        Pool::connect_at_once(options(pool))
+    } else {
+        Pool::connect(options(pool))
+    };
+    match connected {
         Ok(connected) => Ok(Some(connected)),
         Err(error) if not_running(&error) && is_default(pool) => Ok(None),
         Err(error) => Err(Failure::of_pool(&error)),

@@ -2,6 +2,7 @@
 
 use cenote::{Error, Refusal, Unavailable};
 use cenote_pool::pool::OpenError;
+use cenote_pool::rundir::RunDirError;
 
 /// What the user can do about it, where it is not in the message already.
 pub(crate) fn of(error: &Error) -> Option<String> {
@@ -27,7 +28,9 @@ fn refused(refusal: &Refusal) -> Option<String> {
         Refusal::NotFound { nearest, .. } if nearest.is_empty() => {
             "`cenote ls` lists the frames".to_owned()
         }
-        Refusal::Exists { .. } => "or put it under another name with --name".to_owned(),
+        Refusal::Exists { .. } => {
+            "--replace makes a new version of it; --name puts it under another name".to_owned()
+        }
         Refusal::Name { .. } => "--name gives the frame a name of its own".to_owned(),
         Refusal::Exhausted { .. } => {
             "`cenote ls` and `cenote leases` say what takes the room, `cenote rm` drops a frame; \
@@ -45,7 +48,7 @@ fn unavailable(why: &Unavailable, path: &std::path::Path) -> Option<String> {
     let text = match why {
         Unavailable::NotRunning => format!(
             "run `cenote serve --address {path}` in another terminal; the default pool's daemon is \
-             started by `cenote put`"
+             started by `cenote put`; `cenote doctor` looks for what is wrong"
         ),
         Unavailable::Silent(_) => {
             "the daemon may be busy: try again, or wait longer with --timeout SECONDS".to_owned()
@@ -70,12 +73,19 @@ fn open(error: &OpenError) -> Option<String> {
             "use it as it is, end it with `cenote stop` or `kill {pid}`, or serve another pool \
              with --address"
         ),
+        OpenError::Full { .. } => {
+            "remove what is not needed there (`df -i` and `df -h` say what is full); frames that \
+             are in the pool stay"
+                .to_owned()
+        }
         OpenError::NoRoom { .. } => {
             "give the pool a larger --capacity, or make room in its file system".to_owned()
         }
-        OpenError::Dir(_) => {
-            "name another directory with --address, one of your own with mode 0700".to_owned()
+        OpenError::Dir(RunDirError::Mode { .. }) => {
+            "a pool's data is its owner's alone; or name another directory with --address"
+                .to_owned()
         }
+        OpenError::Dir(_) => "name a directory of your own with --address".to_owned(),
         _ => return None,
     };
     Some(text)

@@ -4,7 +4,8 @@
 //! - [`manifest`], [`message`], [`row`]: what is stored, said and remembered
 //! - [`boardfile`], [`space`], [`arena`], [`session`], [`page`], [`catalog`]: the protocol's world
 //! - [`pool`]: the owner; [`server`]: the owner behind a socket
-//! - [`rundir`]: where it all lives; [`step`]: where a test may end it
+//! - [`rundir`]: where it all lives; [`nearest`]: what a wrong name may have meant;
+//!   [`step`]: where a test may end it
 
 pub mod arena;
 pub mod boardfile;
@@ -12,6 +13,7 @@ pub mod catalog;
 pub mod id;
 pub mod manifest;
 pub mod message;
+pub mod nearest;
 pub mod page;
 pub mod pool;
 pub mod protocol;

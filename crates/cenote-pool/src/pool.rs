@@ -398,7 +398,7 @@ pub(crate) fn system(what: &str, error: &dyn std::error::Error) -> Refusal {
 
 /// Takes the lock of a directory, or says who has it.
 pub(crate) fn lock_directory(dir: &RunDir) -> Result<File, OpenError> {
-    let io = |source| OpenError::Io { path: dir.path().to_owned(), source };
+    let io = |source| OpenError::io(dir, source);
     let mut lock = open_own(&dir.file("lock"), true).map_err(io)?;
     if !cenote_region::lock::try_lock_exclusive(&lock).map_err(io)? {
         let text = std::fs::read_to_string(dir.file("lock")).unwrap_or_default();
@@ -407,7 +407,9 @@ pub(crate) fn lock_directory(dir: &RunDir) -> Result<File, OpenError> {
         let stopped = matches!(cenote_region::process::state(pid), Some('T' | 't'));
         return Err(OpenError::Owned { path: dir.path().to_owned(), pid: pid.0, stopped });
     }
-    lock.set_len(0).map_err(io)?;
-    lock.write_all(std::process::id().to_string().as_bytes()).map_err(io)?;
+    // Cut afterwards: on a full file system the page that is there stays.
+    let id = std::process::id().to_string();
+    lock.write_all(id.as_bytes()).map_err(io)?;
+    lock.set_len(id.len() as u64).map_err(io)?;
     Ok(lock)
 }

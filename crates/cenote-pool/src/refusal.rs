@@ -21,7 +21,7 @@ pub struct Holder {
 #[non_exhaustive]
 pub enum Refusal {
     /// No such frame.
-    #[error("no frame {name:?}{}", nearest_text(nearest))]
+    #[error("no frame {name:?}{}", crate::nearest::did_you_mean(nearest))]
     NotFound {
         /// As asked.
         name: String,
@@ -31,8 +31,8 @@ pub enum Refusal {
     /// The version is gone.
     #[error("this version is gone: it was replaced or dropped, and nobody reads it any more")]
     VersionGone,
-    /// The name is taken.
-    #[error("frame {name:?} exists; replace=True (--replace) makes a new version of it")]
+    /// The name is taken. Each face says how it is replaced.
+    #[error("frame {name:?} exists")]
     Exists {
         /// Which.
         name: String,
@@ -172,14 +172,6 @@ fn name_text(name: &str, length: u64, reason: &NameFault) -> String {
             format!("the name {name:?} begins or ends with white space, or is only dots")
         }
     }
-}
-
-fn nearest_text(nearest: &[String]) -> String {
-    if nearest.is_empty() {
-        return String::new();
-    }
-    let names: Vec<_> = nearest.iter().map(|n| format!("{n:?}")).collect();
-    format!("; did you mean {}?", names.join(" or "))
 }
 
 fn exhausted_text(

@@ -40,8 +40,16 @@ pub enum RunDirError {
         /// This user.
         user: u32,
     },
-    /// It is a link, a file, or open to others.
-    #[error("{path} is not a directory of mode 0700 (its mode is {mode:o})")]
+    /// It is a link, or a file.
+    #[error("{path} is no directory: name another one")]
+    NoDirectory {
+        /// What it was to be.
+        path: PathBuf,
+    },
+    /// It is open to others.
+    #[error(
+        "{path} is open to others (mode {mode:04o}): `chmod 700 {path}` makes it its owner's alone"
+    )]
     Mode {
         /// The directory.
         path: PathBuf,
@@ -122,7 +130,10 @@ impl RunDir {
         if found.uid() != user {
             return Err(RunDirError::Owner { path: self.path.clone(), owner: found.uid(), user });
         }
-        if !found.is_dir() || found.mode() & 0o077 != 0 {
+        if !found.is_dir() {
+            return Err(RunDirError::NoDirectory { path: self.path.clone() });
+        }
+        if found.mode() & 0o077 != 0 {
             return Err(RunDirError::Mode { path: self.path.clone(), mode: found.mode() & 0o7777 });
         }
         Ok(())

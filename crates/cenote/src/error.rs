@@ -1,20 +1,22 @@
 //! What can go wrong, with the numbers in it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use arrow_schema::ArrowError;
 use cenote_arrow::{LayoutError, PlanError, SchemaError};
 use cenote_pool::manifest::ManifestError;
 use cenote_pool::message::Refusal;
+use cenote_pool::nearest::{did_you_mean, nearest};
 use cenote_pool::pool::OpenError;
+use cenote_region::quantity::ByteSize;
 
 /// Why a pool cannot be reached.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {
     /// No daemon listens.
-    #[error("no daemon serves it; `cenote serve` starts one")]
+    #[error("no daemon serves it")]
     NotRunning,
     /// The daemon is there and does not go on.
     #[error("its daemon, process {pid}, is stopped; `kill -CONT {pid}` lets it go on")]
@@ -47,7 +49,7 @@ pub enum Error {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The pool cannot be reached.
-    #[error("the pool in {path} cannot be reached: {why}")]
+    #[error("the pool in {path} cannot be reached: {why}{}", remedy(path, why))]
     Unavailable {
         /// Its directory.
         path: PathBuf,
@@ -58,7 +60,11 @@ pub enum Error {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The frame has no such column.
-    #[error("frame {frame:?} has no column {column:?}; its columns are {}", list(known))]
+    #[error(
+        "frame {frame:?} has no column {column:?}; its columns are {}{}",
+        list(known),
+        did_you_mean(&nearest(column, known.iter().map(String::as_str)))
+    )]
     NoColumn {
         /// The frame.
         frame: String,
@@ -68,7 +74,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// The rows asked for are not rows of the frame.
-    #[error("rows {start}..{stop} of frame {frame:?}, which has {rows}")]
+    #[error("there are no rows {start}..{stop} in frame {frame:?}: it has {rows}, counted from 0")]
     Rows {
         /// The frame.
         frame: String,
@@ -133,6 +139,14 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// This process may not map any more memory.
+    #[error("cannot {what}: {}", addresses(*limit))]
+    Addresses {
+        /// Do what.
+        what: &'static str,
+        /// What its addresses are limited to, in bytes (`RLIMIT_AS`), where they are.
+        limit: Option<u64>,
+    },
     /// A reference that is none.
     #[error("this is no reference to a frame")]
     Reference,
@@ -164,7 +178,44 @@ fn list(names: &[String]) -> String {
     text
 }
 
+/// Who reads "no daemon" is told what brings one, whichever face he has before him.
+fn remedy(path: &Path, why: &Unavailable) -> String {
+    match why {
+        Unavailable::NotRunning => {
+            format!("; `cenote serve --address {}` starts one", path.display())
+        }
+        Unavailable::Silent(_) => "; it may be busy: try again".to_owned(),
+        Unavailable::Remade => "; connect again".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn addresses(limit: Option<u64>) -> String {
+    match limit {
+        Some(limit) => format!(
+            "this process may have {} of addresses (`ulimit -v {}`), and an arena takes 256 MiB of \
+             them; start it after `ulimit -v unlimited`",
+            ByteSize(limit),
+            limit >> 10
+        ),
+        None => "the kernel has no room for another mapping; `sysctl vm.max_map_count` says how \
+                 many a process may have, /proc/meminfo whether there is memory"
+            .to_owned(),
+    }
+}
+
 impl Error {
+    /// For a mapping that fails: mostly for want of addresses.
+    pub(crate) fn map(what: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+        move |source| {
+            if source.kind() != std::io::ErrorKind::OutOfMemory {
+                return Error::Io { what, source };
+            }
+            let limit = rustix::process::getrlimit(rustix::process::Resource::As).current;
+            Error::Addresses { what, limit }
+        }
+    }
+
     pub(crate) fn io(what: &'static str) -> impl FnOnce(std::io::Error) -> Error {
         move |source| Error::Io { what, source }
     }

@@ -52,6 +52,7 @@ pub use cenote_pool::message::{
 };
 pub use cenote_pool::protocol::ledger::IfExists;
 pub use cenote_pool::rundir::{ADDRESS_VARIABLE, DEFAULT_POOL, RunDir};
+pub use cenote_region::quantity::ByteSize;
 pub use error::{Error, Unavailable};
 pub use frame::{Frame, FrameRef};
 pub use part::Part;

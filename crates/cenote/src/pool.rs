@@ -16,8 +16,13 @@ use crate::frame::{Frame, FrameRef};
 use crate::link::{ANSWER_WITHIN, Embedded, Link, unexpected};
 use crate::selection::Selection;
 use crate::session::Session;
-use crate::start::Daemon;
+use crate::start::{Daemon, owned};
 use crate::writer::FrameWriter;
+
+/// A daemon that was killed is started again within, where somebody sees to that.
+const AFTER_KILL: Duration = Duration::from_secs(2);
+/// A daemon that was stopped to be started again is there within.
+const AFTER_STOP: Duration = Duration::from_millis(500);
 
 /// How to connect.
 #[derive(Clone, Debug, Default)]
@@ -48,10 +53,27 @@ struct Inner {
 impl Pool {
     /// Connects to a pool of this host.
     ///
+    /// Where its daemon has just ended, the next one is waited for: two seconds if it was
+    /// killed, half a second if it was stopped, and as long as for an answer if a daemon is
+    /// starting.
+    ///
     /// # Errors
     /// [`Error::Unavailable`]: nobody serves it, and none was to be started or could be.
     pub fn connect(options: Options) -> Result<Pool, Error> {
-        let session = open(&options)?;
+        Pool::connected(options, true)
+    }
+
+    /// As [`Self::connect`], without a wait for a daemon that may be on its way: for who would
+    /// start one.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub fn connect_at_once(options: Options) -> Result<Pool, Error> {
+        Pool::connected(options, false)
+    }
+
+    fn connected(options: Options, patient: bool) -> Result<Pool, Error> {
+        let session = open(&options, patient)?;
         Ok(Pool {
             inner: Arc::new(Inner {
                 options,
@@ -112,7 +134,7 @@ impl Pool {
         if !again.is_forked() && again.leases.hold() {
             return Ok(again);
         }
-        let fresh = open(&self.inner.options)?;
+        let fresh = open(&self.inner.options, true)?;
         if let Ok(mut slot) = self.inner.session.try_write() {
             // The old one's frames keep it; a child must not run its end.
             std::mem::forget(std::mem::replace(&mut *slot, fresh.clone()));
@@ -292,7 +314,7 @@ impl Pool {
     }
 }
 
-fn open(options: &Options) -> Result<Arc<Session>, Error> {
+fn open(options: &Options, patient: bool) -> Result<Arc<Session>, Error> {
     let dir = RunDir::from_address(options.address.as_deref());
     let within = options.answer_within.unwrap_or(ANSWER_WITHIN);
     let try_open = || Session::open(dir.clone(), Link::socket(dir.clone(), within));
@@ -302,18 +324,25 @@ fn open(options: &Options) -> Result<Arc<Session>, Error> {
             Error::Unavailable { why: Unavailable::NotRunning | Unavailable::Remade, .. }
         )
     };
-    let deadline = Instant::now() + within;
+    let begin = Instant::now();
+    let deadline = begin + within;
     let mut started: Option<std::process::Child> = None;
     loop {
         match try_open() {
             Err(error) if not_running(&error) => {
-                let Some(daemon) = &options.start else { return Err(error) };
+                let Some(daemon) = &options.start else {
+                    let wait = if patient { on_its_way(&dir).min(within) } else { Duration::ZERO };
+                    if begin.elapsed() >= wait || !crate::link::retry(begin + wait)? {
+                        return Err(error);
+                    }
+                    continue;
+                };
                 if started.is_none() {
                     started = Some(daemon.spawn(&dir)?);
                 }
                 let ended = started.as_mut().and_then(|child| child.try_wait().ok().flatten());
                 // It may have ended because another was quicker.
-                if ended.is_some() && try_open().is_err() && !daemon.another_owns(&dir) {
+                if ended.is_some() && try_open().is_err() && !owned(&dir) {
                     let why = Unavailable::Start(daemon.last_words(&dir));
                     return Err(Error::Unavailable { path: dir.path().to_owned(), why });
                 }
@@ -323,6 +352,19 @@ fn open(options: &Options) -> Result<Arc<Session>, Error> {
             }
             outcome => return outcome,
         }
+    }
+}
+
+/// How long a daemon may be waited for that nobody here starts, by what the last one left.
+fn on_its_way(dir: &RunDir) -> Duration {
+    if owned(dir) {
+        return ANSWER_WITHIN;
+    }
+    // A daemon that stops takes its socket with it.
+    match (dir.file("board").exists(), dir.file("socket").exists()) {
+        (true, true) => AFTER_KILL,
+        (true, false) => AFTER_STOP,
+        (false, _) => Duration::ZERO,
     }
 }
 

@@ -80,7 +80,7 @@ impl Session {
             let within = link.patience();
             link.hello(None, &[], within)?
         };
-        let map = Error::io("map the pool's board");
+        let map = Error::map("map the pool's board");
         let board = Shared::read_all(&dir.file("board")).map_err(map)?;
         let board = Board::open(Arc::new(board))
             .map_err(|error| Error::io("read the pool's board")(std::io::Error::other(error)))?;
@@ -90,7 +90,7 @@ impl Session {
         }
         let page = open_own(&dir.lease(session), false)
             .and_then(|file| Shared::read_write(&file, HEADER_WORDS + SLOTS_MAX))
-            .map_err(Error::io("map the lease page"))?;
+            .map_err(Error::map("map the lease page"))?;
         let heads = open_heads(&dir, &board)?;
         let this = Arc::new(Session {
             maps: Maps::new(dir.clone()),
@@ -339,7 +339,7 @@ impl Session {
             Ok(map) => map,
             Err(error) => {
                 self.return_arena(arena);
-                return Err(Error::io("map an arena")(error));
+                return Err(Error::map("map an arena")(error));
             }
         };
         Ok(WriteArena { id: arena, incarnation, size, granted, at: 0, map })
@@ -392,7 +392,7 @@ impl Session {
 
     /// Maps the arena of a leased place.
     pub(crate) fn map(&self, place: &Place) -> Result<Arc<cenote_region::mapping::Mapping>, Error> {
-        self.maps.read(place).map_err(Error::io("map an arena"))
+        self.maps.read(place).map_err(Error::map("map an arena"))
     }
 }
 

@@ -59,18 +59,19 @@ impl Daemon {
         command.spawn().map_err(fail)
     }
 
-    /// What the daemon said before it ended.
+    /// What the daemon said before it ended: its error, else its last lines.
     pub(crate) fn last_words(&self, dir: &RunDir) -> String {
         let text = std::fs::read_to_string(log_path(dir)).unwrap_or_default();
-        let words: Vec<_> = text.lines().rev().take(3).collect();
-        words.into_iter().rev().collect::<Vec<_>>().join(" ")
+        let lines: Vec<_> = text.lines().collect();
+        let error = lines.iter().rposition(|line| line.starts_with("error: "));
+        lines[error.unwrap_or(lines.len().saturating_sub(3))..].join(" ")
     }
+}
 
-    /// Whether somebody owns the pool.
-    pub(crate) fn another_owns(&self, dir: &RunDir) -> bool {
-        File::open(dir.file("lock"))
-            .is_ok_and(|file| cenote_region::lock::is_locked_by_other(&file).unwrap_or(false))
-    }
+/// Whether somebody owns the pool: a daemon that serves it, starts or ends.
+pub(crate) fn owned(dir: &RunDir) -> bool {
+    File::open(dir.file("lock"))
+        .is_ok_and(|file| cenote_region::lock::is_locked_by_other(&file).unwrap_or(false))
 }
 
 fn log_path(dir: &RunDir) -> PathBuf {

@@ -28,6 +28,8 @@ const PACK_BELOW: u64 = 64 << 10;
 /// Batches of a stream are gathered up to so many bytes before they are written: enough for
 /// all threads, and a bound on what a stream holds in memory.
 const GATHER_BYTES: u64 = 32 << 20;
+/// More than any machine has: what a partition is counted up to.
+const PART_BYTES_MAX: u64 = 1 << 62;
 
 /// Writes one version of a frame.
 #[derive(Debug)]
@@ -311,12 +313,8 @@ impl FrameWriter {
                 found: format!("column {:?} of type {}", field.name(), field.data_type()),
                 expected: "columns of a fixed width, to be filled in place".to_owned(),
             })? as u64;
-            let bytes = rows.checked_mul(width).ok_or_else(|| Error::Rows {
-                frame: self.name.clone(),
-                start: 0,
-                stop: i64::MAX,
-                rows,
-            })?;
+            // More than can be counted is refused by the pool as what it is: too much.
+            let bytes = rows.saturating_mul(width).min(PART_BYTES_MAX);
             let length = bytes.next_multiple_of(CHUNK_ALIGN);
             let (place, span) = self.cut(length, length)?;
             let start = span.start().ok_or_else(short_mapping)?;

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod daemon;
+mod errors;
 mod interrupt;
 mod support;
 mod tables;

@@ -76,7 +76,8 @@ fn replaced_renamed_dropped() {
     let _daemon = scratch.serve(&["--capacity", "64MiB"]);
     scratch.write("p.csv", prices("AAA", 5));
     scratch.ok(&["put", "p.csv"]);
-    scratch.fails(&["put", "p.csv"], 1, &["\"p\"", "exists", "--replace"]);
+    let said = scratch.fails(&["put", "p.csv"], 1, &["\"p\"", "exists"]);
+    assert!(said.err.contains("--replace") && !said.err.contains("replace=True"), "{said:?}");
     scratch.write("p.csv", prices("AAA", 6));
     let done = scratch.json(&["put", "p.csv", "--replace"]);
     assert_eq!((&done["version"], &done["num_rows"]), (&2.into(), &6.into()));

@@ -171,9 +171,6 @@ impl Pool {
     }
 }
 
-/// Names that are compared with one that was not found.
-const NEAR_AMONG_MAX: usize = 20_000;
-
 /// Whether the session's change `sequence` has happened. Its changes come in order, one at
 /// a time.
 fn done_before(core: &Core, session: SessionId, sequence: u64) -> Result<bool, Refusal> {
@@ -208,35 +205,8 @@ fn refusal(pool: &Pool, core: &Core, error: LedgerError, what: &str) -> Refusal 
 }
 
 pub(super) fn not_found(core: &Core, name: &str) -> Refusal {
-    let lower = name.to_lowercase();
-    let mut near: Vec<(usize, &str)> = core
-        .ledger
-        .names()
-        .filter(|(other, _)| other.len().abs_diff(name.len()) <= 1 + name.len() / 4)
-        .take(NEAR_AMONG_MAX)
-        .map(|(other, _)| (distance(&lower, &other.to_lowercase()), other))
-        .filter(|(d, other)| *d <= 1 + other.len() / 4)
-        .collect();
-    near.sort_unstable();
-    let nearest = near.into_iter().take(3).map(|(_, n)| n.to_owned()).collect();
+    let nearest = crate::nearest::nearest(name, core.ledger.names().map(|(other, _)| other));
     Refusal::NotFound { name: name.chars().take(80).collect(), nearest }
-}
-
-/// Edits between two names (Levenshtein), for the first 64 characters of each.
-fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(64).collect();
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 fn now_ns() -> u64 {

@@ -12,7 +12,9 @@ use super::{
 use std::path::PathBuf;
 
 use cenote_region::process::boot_id;
+use cenote_region::quantity::ByteSize;
 use cenote_region::random::random_u64;
+use cenote_region::space::AllocateError;
 
 use crate::boardfile::BoardError;
 use crate::catalog::{CatalogError, Contents};
@@ -27,6 +29,8 @@ use crate::words::Shared;
 
 /// Smallest capacity that a pool is made with.
 const CAPACITY_MIN: u64 = 1 << 20;
+/// What a new owner's head table, journal and sessions may take.
+const OWN_BYTES: u64 = 16 << 20;
 
 /// Why a pool is not opened.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +69,20 @@ pub enum OpenError {
         /// As found.
         available: u64,
     },
+    /// Its file system is full.
+    #[error(
+        "cannot open the pool in {path}: its file system is full, {} free of {}",
+        ByteSize(*free),
+        ByteSize(*total)
+    )]
+    Full {
+        /// The pool.
+        path: PathBuf,
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes in all.
+        total: u64,
+    },
     /// The system refused.
     #[error("cannot open the pool in {path}")]
     Io {
@@ -73,6 +91,36 @@ pub enum OpenError {
         /// Why.
         source: io::Error,
     },
+}
+
+impl OpenError {
+    /// The system refused; where it did for want of space, with the numbers.
+    pub(super) fn io(dir: &RunDir, source: io::Error) -> OpenError {
+        let path = dir.path().to_owned();
+        match cenote_region::space::fs_space(&path) {
+            Ok(space) if is_full(&source) => {
+                OpenError::Full { path, free: space.available.0, total: space.total.0 }
+            }
+            _ => OpenError::Io { path, source },
+        }
+    }
+}
+
+/// Whether an error, or what lies behind it, is that there is no space.
+fn is_full(error: &io::Error) -> bool {
+    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        match error.downcast_ref::<io::Error>() {
+            Some(io) if io.kind() == io::ErrorKind::StorageFull => return true,
+            _ if matches!(error.downcast_ref(), Some(AllocateError::NoSpace { .. })) => {
+                return true;
+            }
+            // An error that wraps another one shows that one's sources as its own.
+            Some(io) if io.get_ref().is_some() => next = io.get_ref().map(|inner| inner as _),
+            _ => next = error.source(),
+        }
+    }
+    false
 }
 
 impl Pool {
@@ -84,7 +132,8 @@ impl Pool {
         config.dir.create()?;
         let lock = lock_directory(&config.dir)?;
         let path = config.dir.path().to_owned();
-        let io = |source: io::Error| OpenError::Io { path: path.clone(), source };
+        let dir = config.dir.clone();
+        let io = |source: io::Error| OpenError::io(&dir, source);
         let (catalog, contents) = open_catalog(&config.dir).map_err(&io)?;
         let found = open_board(&config.dir, &path)?;
         let mut state = Inherited { contents, ..Inherited::default() };
@@ -117,7 +166,12 @@ impl Pool {
             }
         };
         let capacity = capacity(&config, board.view().capacity())?;
-        let space = Space::open(config.dir.clone(), board.clone(), capacity).map_err(&io)?;
+        let mut space = Space::open(config.dir.clone(), board.clone(), capacity).map_err(&io)?;
+        if cenote_region::space::fs_space(dir.path())
+            .is_ok_and(|space| space.available.0 < OWN_BYTES)
+        {
+            space.trim_unnamed();
+        }
         let mut estate = Estate {
             dir: config.dir.clone(),
             board,
@@ -215,7 +269,7 @@ fn open_board(
     dir: &RunDir,
     path: &std::path::Path,
 ) -> Result<Result<BoardFile, Option<String>>, OpenError> {
-    let io = |source| OpenError::Io { path: path.to_owned(), source };
+    let io = |source| OpenError::io(dir, source);
     match BoardFile::open(dir) {
         Ok(board) => {
             if board.view().identity().boot == boot_id().map_err(io)? {

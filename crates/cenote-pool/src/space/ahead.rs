@@ -1,14 +1,14 @@
 //! Arenas that no client has asked for: ready ones for the next puts, the pool's own for
 //! manifests and for what the cleaner moves, and thin ones that it is to clear.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::os::unix::fs::FileExt;
 
 use cenote_region::quantity::PAGE;
 
 use super::{ARENA_BYTES, Arena, Plan, PlanError, Space};
-use crate::id::{ArenaId, CHUNK_ALIGN, Incarnation, Place, SessionId};
+use crate::id::{ArenaId, CHUNK_ALIGN, Incarnation, Place, RecordId, SessionId};
 
 /// An arena of the pool's own, for manifests and for chunks that the cleaner moved.
 const OWN_ARENA_BYTES: u64 = 64 << 20;
@@ -92,6 +92,24 @@ impl Space {
             removed = true;
         }
         removed
+    }
+
+    /// Before adoption, where the file system has no room for the new owner's own files: gives
+    /// back arenas that are nobody's and that no record of the board names. What is named, and
+    /// by whom, is not looked at: all that adoption can find in use has a record.
+    pub fn trim_unnamed(&mut self) {
+        let (_, records, _) = self.board.view().lengths();
+        let records = 0..u32::try_from(records).unwrap_or(u32::MAX);
+        let location = |record| self.board.view().location(RecordId(record));
+        let named: HashSet<ArenaId> =
+            records.filter_map(location).map(|location| location.place.arena).collect();
+        let nobodys = |(id, arena): &(&ArenaId, &Arena)| {
+            arena.owner.session == SessionId::NONE && !named.contains(id)
+        };
+        let unnamed: Vec<_> = self.arenas.iter().filter(nobodys).map(|(&id, _)| id).collect();
+        for id in unnamed {
+            self.remove(id);
+        }
     }
 
     /// Arenas without a writer in which little is alive.

@@ -10,7 +10,11 @@ use crate::scene::{Scene, Setting};
 
 fn connect_now(scene: &Scene) -> Result<Pool, Error> {
     let address = Some(scene.run_dir().display().to_string());
-    Pool::connect(Options { address, start: None, answer_within: Some(Duration::from_secs(2)) })
+    Pool::connect_at_once(Options {
+        address,
+        start: None,
+        answer_within: Some(Duration::from_secs(2)),
+    })
 }
 
 /// A socket that nobody listens to says so at once, and is replaced.
