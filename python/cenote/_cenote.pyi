@@ -1,7 +1,7 @@
 """Types of the native classes. Checked against them by tests/test_typing.py."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, final
@@ -106,6 +106,7 @@ class Pool(Mapping[str, Frame]):
         replace: bool = False,
         timeout: float | None = None,
         source: str | None = None,
+        pickle: bool = False,
     ) -> int: ...
     def writer(
         self,
@@ -153,7 +154,13 @@ class Frame:
     @property
     def schema(self) -> Any: ...  # pyarrow.Schema, or Schema
     def to_arrow(self) -> Any: ...  # pyarrow.Table
-    def to_pandas(self, *, writable: bool = False) -> Any: ...  # pandas.DataFrame
+    def to_pandas(
+        self,
+        *,
+        writable: bool = False,
+        types_mapper: Callable[[Any], Any] | None = None,
+        pickle: bool = False,
+    ) -> Any: ...  # pandas.DataFrame
     def to_polars(self) -> Any: ...  # polars.DataFrame
     def column(self, name: str, /) -> Any: ...  # pyarrow.ChunkedArray
     def __getitem__(self, name: str, /) -> Any: ...

@@ -1,48 +1,88 @@
 """pandas DataFrames in and out.
 
-In: PyArrow converts, where it is installed, and notes the index in the schema's metadata.
-It shares memory with the DataFrame, which may change at any time; the pool copies it before
-`put` returns (apache/arrow#51162). Out: without a copy where the memory is as pandas wants it.
+In: PyArrow converts, where it is installed, and notes index and types in the schema's
+metadata. It shares memory with the DataFrame, which may change at any time; the pool copies it
+before `put` returns (apache/arrow#51162). Out: without a copy where the memory is as pandas
+wants it. Names that stand for several columns are set aside on both ways: PyArrow finds
+columns by name.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
+from cenote import _objects
 from cenote._errors import ArgumentError, UnsupportedType
 
+_DTYPE = "cenote.dtype"
+"""Key of a column's note for the pandas type that PyArrow does not write down."""
 
-def to_columns(frame: Any) -> Any:
-    """A DataFrame as something that the native side reads: an Arrow table or a dict."""
+def to_columns(frame: Any, pickle: bool) -> Any:
+    """A DataFrame as something that the native side reads: an Arrow table or a dict.
+
+    `pickle`: object columns that Arrow cannot say are stored pickled.
+    """
     import pandas
 
-    duplicated = frame.columns[frame.columns.duplicated()]
-    if len(duplicated):
-        raise ArgumentError(f"the DataFrame has more than one column {duplicated[0]!r}")
     try:
         import pyarrow
     except ImportError:
         return _without_pyarrow(pandas, frame)
     try:
+        own, pickled = _objects.pickled(pandas, pyarrow, frame) if pickle else (frame, [])
+        table = _marked(pandas, _table(pyarrow, own), own)
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as error:
+        reason = _objects.reason(pandas, pyarrow, frame, error)
+        raise UnsupportedType(f"the DataFrame cannot be put: {reason}") from error
+    for at in pickled:
+        field = table.schema.field(at).with_metadata(_objects.MARK)
+        table = table.set_column(at, field, table.column(at))
+    if table.num_rows == 0:
+        # As a batch: a table's stream has none where it has no rows, and then no categories.
+        arrays = [column.combine_chunks() for column in table.columns]
+        return pyarrow.RecordBatch.from_arrays(arrays, schema=table.schema)
+    return table
+
+
+def _marked(pandas: Any, table: Any, frame: Any) -> Any:
+    """The table, with notes of which decimals are Arrow's: PyArrow notes them as objects."""
+    found = [at for at, kind in enumerate(frame.dtypes)
+             if isinstance(kind, pandas.ArrowDtype) and "decimal" in str(kind)]
+    if not found:
+        return table
+    notes = table.schema.pandas_metadata
+    for at in found:
+        note = notes["columns"][at]
+        note["metadata"] = {**(note["metadata"] or {}), _DTYPE: str(frame.dtypes.iloc[at])}
+    return _noted(table, notes)
+
+
+def _table(pyarrow: Any, frame: Any) -> Any:
+    names = frame.columns
+    if not names.has_duplicates:
         return pyarrow.Table.from_pandas(frame)
-    except (pyarrow.ArrowException, TypeError, ValueError) as error:
-        raise UnsupportedType(f"the DataFrame cannot be put: {_reason(pyarrow, frame, error)}") from error
+    numbered = frame.set_axis(range(len(names)), axis=1)
+    table = pyarrow.Table.from_pandas(numbered)
+    # How the names are to be read again, from a frame that has each once.
+    once = pyarrow.Schema.from_pandas(frame.iloc[:0, ~names.duplicated()]).pandas_metadata
+    texts = [str(name) for name in names]
+    notes = table.schema.pandas_metadata
+    notes["column_indexes"] = once["column_indexes"]
+    for column, name in zip(notes["columns"], texts, strict=False):
+        column["name"] = column["field_name"] = name
+    for at, level in enumerate(notes["index_columns"]):
+        if isinstance(level, str):
+            own = f"__index_level_{at}__" if level in texts else level
+            notes["index_columns"][at] = notes["columns"][len(texts)]["field_name"] = own
+            texts.append(own)
+    return _noted(table.rename_columns(texts), notes)
 
 
-def _reason(pyarrow: Any, frame: Any, error: Exception) -> str:
-    """Which column it is, and why."""
-    for at, name in enumerate(frame.columns):
-        column = frame.iloc[:, at]
-        try:
-            pyarrow.array(column, from_pandas=True)
-        except (pyarrow.ArrowException, TypeError, ValueError, NotImplementedError) as own:
-            return f"column {name!r} of type {column.dtype}: {_one_line(own)}"
-    return _one_line(error)
-
-
-def _one_line(error: Exception) -> str:
-    return "; ".join(str(part) for part in error.args) or type(error).__name__
+def _noted(table: Any, notes: dict[str, Any]) -> Any:
+    metadata = {**(table.schema.metadata or {}), b"pandas": json.dumps(notes).encode()}
+    return table.replace_schema_metadata(metadata)
 
 
 def _without_pyarrow(pandas: Any, frame: Any) -> dict[str, Any]:
@@ -52,6 +92,9 @@ def _without_pyarrow(pandas: Any, frame: Any) -> dict[str, Any]:
             "without PyArrow the DataFrame's index would be lost: install pyarrow, or put "
             "frame.reset_index()"
         )
+    if frame.columns.has_duplicates:
+        name = frame.columns[frame.columns.duplicated()][0]
+        raise ArgumentError(f"the DataFrame has more than one column {name!r}: install pyarrow")
     columns = {}
     for at, name in enumerate(frame.columns):
         column = frame.iloc[:, at]
@@ -63,23 +106,105 @@ def _without_pyarrow(pandas: Any, frame: Any) -> dict[str, Any]:
     return columns
 
 
-def to_pandas(table: Any, first_row: int, writable: bool) -> Any:
-    """A pyarrow.Table as a DataFrame; its first row is row `first_row` of what was put."""
-    frame = table.to_pandas(split_blocks=True)
-    index = _range_index(table, first_row)
-    if index is not None:
-        frame.index = index
-    return frame.copy(deep=True) if writable else frame
+def to_pandas(
+    frame: Any,
+    writable: bool,
+    types_mapper: Callable[[Any], Any] | None,
+    pickle: bool,
+) -> Any:
+    """A cenote.Frame as a DataFrame."""
+    import pyarrow
+
+    table = frame.to_arrow()
+    if _lacks_types(pyarrow, table.schema):
+        # Read before pandas had told PyArrow of its types.
+        table = pyarrow.table(frame)
+    pickled = _objects.marked(table.schema)
+    if pickled and not pickle:
+        names = ", ".join(repr(table.schema.names[at]) for at in pickled)
+        raise UnsupportedType(
+            f"pickled objects are in {names}: to_pandas(pickle=True) restores them, running "
+            "whatever code they name, so only where you trust who put them; columns= leaves "
+            "them out"
+        )
+    data = _frame(table, types_mapper)
+    if pickled:
+        data = _objects.restored(data, table, pickled)
+    return data.copy(deep=True) if writable else data
 
 
-def _range_index(table: Any, first_row: int) -> Any:
-    """A RangeIndex is not stored but described, for all rows of what was put; here for these."""
+def _lacks_types(pyarrow: Any, schema: Any) -> bool:
+    """Whether columns of pandas' own types (period, interval) are seen without them."""
+    own = [
+        field for field in schema
+        if (field.metadata or {}).get(b"ARROW:extension:name", b"").startswith(b"pandas.")
+    ]
+    if not own:
+        return False
+    import pandas.core.arrays.arrow.extension_types  # noqa: F401 (registers them)
+
+    return any(not isinstance(field.type, pyarrow.BaseExtensionType) for field in own)
+
+
+def _frame(table: Any, types_mapper: Callable[[Any], Any] | None) -> Any:
+    names = table.column_names
+    if len(set(names)) == len(names):
+        return _known(table, types_mapper)
+    notes = table.schema.pandas_metadata or {"index_columns": [], "columns": []}
+    index = {name for name in notes["index_columns"] if isinstance(name, str)}
+    own = [at for at, name in enumerate(names) if name not in index]
+    # The names as pandas had them, from a table that has each once.
+    order = {name: at for at, name in enumerate(dict.fromkeys(names[at] for at in own))}
+    once = table.slice(0, 0).select([names.index(name) for name in order]).to_pandas().columns
+    texts = [f"\0{at}" if at in own else name for at, name in enumerate(names)]
+    numbered = table.rename_columns(texts)
+    if table.schema.pandas_metadata is not None:
+        for at, column in enumerate(notes["columns"]):
+            if at in own:
+                column["name"] = column["field_name"] = texts[at]
+        numbered = _noted(numbered, {**notes, "column_indexes": []})
+    data = _known(numbered, types_mapper)
+    data.columns = once.take([order[names[at]] for at in own])
+    return data
+
+
+def _known(table: Any, types_mapper: Callable[[Any], Any] | None) -> Any:
+    """By PyArrow, but for what it makes another type of than was put."""
+    notes = table.schema.pandas_metadata
+    makers = {}
+    for at, field in enumerate(table.schema if notes and not types_mapper else ()):
+        note = next((c for c in notes["columns"] if c["field_name"] == field.name), None)
+        maker = note and field.name not in notes["index_columns"] and _maker(field.type, note)
+        if note and maker:
+            makers[at] = maker
+            note["numpy_type"] = "object"
+    if not makers:
+        return table.to_pandas(split_blocks=True, types_mapper=types_mapper)
     import pandas
+    import pyarrow
 
-    try:
-        (index,) = json.loads(table.schema.metadata[b"pandas"])["index_columns"]
-        start, step = index["start"], index["step"]
-    except (KeyError, TypeError, ValueError):
-        return None
-    start += step * first_row
-    return pandas.RangeIndex(start, start + step * table.num_rows, step, name=index["name"])
+    rest = table
+    for at in makers:
+        rest = rest.set_column(at, rest.schema.names[at], pyarrow.nulls(table.num_rows))
+    data = _noted(rest, notes).to_pandas(split_blocks=True)
+    for at, maker in makers.items():
+        data.isetitem(at, maker(table.column(at)).set_axis(data.index))
+    return data
+
+
+def _maker(kind: Any, note: dict[str, Any]) -> Callable[[Any], Any] | None:
+    """What makes a series of a column's chunks where PyArrow would not make it as it was."""
+    import pandas
+    import pyarrow
+
+    dtype = (note.get("metadata") or {}).get(_DTYPE) or note["numpy_type"]
+    if dtype.endswith("[pyarrow]"):
+        # PyArrow asks pandas what the text means: of lists, structs and decimals it cannot say.
+        try:
+            pandas.api.types.pandas_dtype(dtype)
+        except (TypeError, NotImplementedError):
+            return lambda column: pandas.Series(pandas.arrays.ArrowExtensionArray(column))
+    elif dtype == "object" and (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+        # Text in a column of objects, which it would make one of text.
+        return lambda column: pandas.Series(column.to_numpy(), dtype=object)
+    return None

@@ -31,11 +31,11 @@ pub(crate) struct Feed {
     pub(crate) realigned: Realigned,
 }
 
-/// What `put` and `write` take: see `Pool.put`.
-pub(crate) fn feed(data: &Bound<'_, PyAny>) -> PyResult<Feed> {
-    match table(data)? {
+/// What `put` and `write` take: see `Pool.put`. `pickle`: of pandas, objects may be pickled.
+pub(crate) fn feed(data: &Bound<'_, PyAny>, pickle: bool) -> PyResult<Feed> {
+    match table(data, pickle)? {
         Some(feed) => Ok(feed.asking()),
-        None => stream(data),
+        None => stream(data, pickle),
     }
 }
 
@@ -59,7 +59,7 @@ impl Feed {
 }
 
 /// A table that is there as a whole, or comes as an Arrow stream. `None`: it is neither.
-fn table(data: &Bound<'_, PyAny>) -> PyResult<Option<Feed>> {
+fn table(data: &Bound<'_, PyAny>, pickle: bool) -> PyResult<Option<Feed>> {
     let py = data.py();
     if let Ok(frame) = data.cast::<Frame>() {
         let frame = frame.get().inner().clone();
@@ -69,23 +69,14 @@ fn table(data: &Bound<'_, PyAny>) -> PyResult<Option<Feed>> {
         return Ok(Some(Feed { schema, batches, realigned: Realigned::default() }));
     }
     if is_pandas(data)? {
-        let arrow = py.import("cenote._pandas")?.call_method1("to_columns", (data,))?;
-        return table(&arrow);
+        let arrow = py.import("cenote._pandas")?.call_method1("to_columns", (data, pickle))?;
+        return table(&arrow, false);
     }
     if let Some(text) = advice(data, "refused")? {
         return Err(unsupported(py, &text));
     }
-    if speaks(data, "__arrow_c_stream__")? {
-        let stream = capsule::arrays(data)?.map_err(|error| no_table(data, &error))?;
-        let batches = stream.into_batches().map_err(|found| no_table(data, &Found(&found)))?;
-        let (schema, realigned) = (batches.schema.clone(), batches.realigned().clone());
-        let batches = batches.map(|batch| {
-            let batch = batch.map_err(|error| Error::Source(error.into()))?;
-            checked(&batch).map(|()| batch)
-        });
-        return Ok(Some(Feed { schema, batches: Box::new(batches), realigned }));
-    }
     let realigned = Realigned::default();
+    // First: PyArrow's stream of a batch without rows is empty, and has no dictionaries.
     if speaks(data, "__arrow_c_array__")? {
         let outcome = capsule::array(data, &realigned)?;
         let (array, field) = outcome.map_err(|error| no_table(data, &error))?;
@@ -97,6 +88,16 @@ fn table(data: &Bound<'_, PyAny>) -> PyResult<Option<Feed>> {
         let batch = batch.map_err(|error| no_table(data, &error))?;
         at_once(py, checked(&batch))?;
         return Ok(Some(Feed::one(batch, realigned)));
+    }
+    if speaks(data, "__arrow_c_stream__")? {
+        let stream = capsule::arrays(data)?.map_err(|error| no_table(data, &error))?;
+        let batches = stream.into_batches().map_err(|found| no_table(data, &Found(&found)))?;
+        let (schema, realigned) = (batches.schema.clone(), batches.realigned().clone());
+        let batches = batches.map(|batch| {
+            let batch = batch.map_err(|error| Error::Source(error.into()))?;
+            checked(&batch).map(|()| batch)
+        });
+        return Ok(Some(Feed { schema, batches: Box::new(batches), realigned }));
     }
     match data.cast::<PyMapping>() {
         Ok(mapping) => {
@@ -162,7 +163,7 @@ fn is_pandas(data: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Batches that Python makes one by one.
-fn stream(data: &Bound<'_, PyAny>) -> PyResult<Feed> {
+fn stream(data: &Bound<'_, PyAny>, pickle: bool) -> PyResult<Feed> {
     let py = data.py();
     if let Some(text) = advice(data, "instead")? {
         return Err(unsupported(py, &text));
@@ -185,6 +186,7 @@ fn stream(data: &Bound<'_, PyAny>) -> PyResult<Feed> {
         schema: None,
         current: None,
         number: 0,
+        pickle,
         realigned: realigned.clone(),
     };
     let Some(first) = stream.next_table(py)? else {
@@ -205,6 +207,7 @@ struct Stream {
     current: Option<Feed>,
     /// Tables taken from the iterator.
     number: u64,
+    pickle: bool,
     /// Of the tables that are done with.
     realigned: Realigned,
 }
@@ -216,7 +219,7 @@ impl Stream {
         let item = item?;
         let number = self.number;
         self.number += 1;
-        let Some(feed) = table(&item)? else {
+        let Some(feed) = table(&item, self.pickle)? else {
             let text =
                 format!("batch {number} of the iterator is {}, not a table", type_name(&item));
             return Err(unsupported(py, &text));

@@ -1,5 +1,7 @@
 //! `cenote.Frame`.
 
+use std::sync::OnceLock;
+
 use cenote::{Error, FrameRef};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
@@ -9,7 +11,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 use crate::door::{self, at_once};
 use crate::pool::Pool;
 use crate::schema::Schema;
-use crate::{capsule, pyarrow};
+use crate::{capsule, notes, pyarrow};
 
 /// One version of a table, or a part of it, leased: read in place, read-only.
 ///
@@ -22,17 +24,27 @@ use crate::{capsule, pyarrow};
 #[pyclass(frozen, weakref, module = "cenote")]
 pub(crate) struct Frame {
     frame: cenote::Frame,
+    /// The frame with metadata that is true of its rows and columns; `None`: it is as it is.
+    noted: OnceLock<Option<cenote::Frame>>,
     /// What `to_arrow` made.
     table: PyOnceLock<Py<PyAny>>,
 }
 
 impl Frame {
     pub(crate) fn new(frame: cenote::Frame) -> Frame {
-        Frame { frame, table: PyOnceLock::new() }
+        Frame { frame, noted: OnceLock::new(), table: PyOnceLock::new() }
     }
 
     pub(crate) fn inner(&self) -> &cenote::Frame {
         &self.frame
+    }
+
+    /// The frame as others are shown it.
+    fn shown(&self) -> &cenote::Frame {
+        let noted = self.noted.get_or_init(|| {
+            notes::of(&self.frame).map(|metadata| self.frame.with_metadata(metadata))
+        });
+        noted.as_ref().unwrap_or(&self.frame)
     }
 
     /// A frame of one of the columns.
@@ -104,9 +116,9 @@ impl Frame {
     /// The schema: a pyarrow.Schema, or a cenote.Schema where PyArrow is not installed.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match pyarrow::schema(py, self.frame.schema()) {
+        match pyarrow::schema(py, self.shown().schema()) {
             Err(error) if error.is_instance_of::<PyImportError>(py) => {
-                Ok(Bound::new(py, Schema(self.frame.schema().clone()))?.into_any())
+                Ok(Bound::new(py, Schema(self.shown().schema().clone()))?.into_any())
             }
             outcome => outcome,
         }
@@ -122,23 +134,29 @@ impl Frame {
             return Ok(table.bind(py).clone());
         }
         let batches = door::call(py, || self.frame.export())?;
-        let table = pyarrow::table(py, self.frame.schema(), batches)?;
+        let table = pyarrow::table(py, self.shown().schema(), batches)?;
         Ok(self.table.get_or_init(py, || table.unbind()).bind(py).clone())
     }
 
-    /// The frame as a pandas.DataFrame, with the index that it was put with.
+    /// The frame as a pandas.DataFrame, with the index and the types that it was put with.
     ///
     /// Columns of numbers and times without missing values, in one partition, are not copied
     /// and read-only; others are converted. `writable=True` copies everything, once, and the
-    /// result is the caller's.
+    /// result is the caller's. `types_mapper`: as PyArrow's; `pandas.ArrowDtype` leaves every
+    /// column where it is. `pickle`: whether columns that were put pickled are restored, which
+    /// runs code that they name.
     ///
-    /// Raises: ImportError without pandas and PyArrow, FrameDamaged.
-    #[pyo3(signature = (*, writable=false))]
-    fn to_pandas<'py>(slf: &Bound<'py, Self>, writable: bool) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let this = slf.get();
-        let convert = py.import("cenote._pandas")?.getattr("to_pandas")?;
-        convert.call1((this.to_arrow(py)?, this.frame.rows().0, writable))
+    /// Raises: ImportError without pandas and PyArrow, FrameDamaged, UnsupportedType: there
+    /// are pickled columns.
+    #[pyo3(signature = (*, writable=false, types_mapper=None, pickle=false))]
+    fn to_pandas<'py>(
+        slf: &Bound<'py, Self>,
+        writable: bool,
+        types_mapper: Option<&Bound<'py, PyAny>>,
+        pickle: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let convert = slf.py().import("cenote._pandas")?.getattr("to_pandas")?;
+        convert.call1((slf, writable, types_mapper, pickle))
     }
 
     /// The frame as a polars.DataFrame: no copy, but for what Polars keeps otherwise (16
@@ -190,13 +208,13 @@ impl Frame {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let stream = door::call(py, || self.frame.export_stream())?;
+        let stream = door::call(py, || self.shown().export_stream())?;
         PyCapsule::new_with_value(py, stream, capsule::STREAM)
     }
 
     /// The schema as a PyCapsule `arrow_schema`.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        at_once(py, capsule::export_schema(py, self.frame.schema())?.map_err(Error::from))
+        at_once(py, capsule::export_schema(py, self.shown().schema())?.map_err(Error::from))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

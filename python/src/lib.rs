@@ -19,6 +19,7 @@ mod door;
 mod feed;
 mod frame;
 mod import;
+mod notes;
 mod part;
 mod pool;
 mod pyarrow;

@@ -119,11 +119,14 @@ impl Pool {
     /// `replace`: whether the name may exist; who reads an older version goes on.
     /// `timeout`: seconds to wait for room, where there is none; not at all unless said.
     /// `source`: where the data comes from, shown by `frames()`.
+    /// `pickle`: columns of Python objects in a pandas DataFrame, which Arrow cannot say, are
+    /// stored pickled, for `to_pandas(pickle=True)` alone; refused unless said.
     ///
     /// Raises: FrameExists, PoolExhausted, PoolUnavailable, ArgumentError (a ValueError: a bad
     /// name, columns of unequal length, a batch of another schema), UnsupportedType (a
     /// TypeError: what no column can hold, with its name).
-    #[pyo3(signature = (name, data, *, replace=false, timeout=None, source=None))]
+    #[pyo3(signature = (name, data, *, replace=false, timeout=None, source=None, pickle=false))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
     fn put(
         &self,
         py: Python<'_>,
@@ -132,10 +135,11 @@ impl Pool {
         replace: bool,
         timeout: Option<f64>,
         source: Option<String>,
+        pickle: bool,
     ) -> PyResult<u64> {
         let (if_exists, wait) = (if_exists(replace), wait(py, timeout)?);
         self.check_put(py, name, if_exists)?;
-        let feed = feed(data)?;
+        let feed = feed(data, pickle)?;
         door::call(py, || {
             let writer = self.pool.writer(name, feed.schema, if_exists)?;
             let mut writer = writer.wait(wait).source(source.unwrap_or_default());

@@ -184,7 +184,7 @@ impl Writer {
     /// BufferError: views are still there; then it goes on.
     #[pyo3(signature = (data, /))]
     fn write(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        let feed = feed(data)?;
+        let feed = feed(data, false)?;
         self.seal(py)?;
         let expected = &self.schema;
         self.with(py, |writer| {

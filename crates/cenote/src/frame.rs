@@ -8,7 +8,7 @@ use std::time::Duration;
 use arrow_array::ffi::FFI_ArrowArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::SchemaRef;
+use arrow_schema::{Metadata, Schema, SchemaRef};
 use cenote_arrow::ColumnLayout;
 use cenote_pool::id::{ArenaId, EntryId, Generation};
 use cenote_pool::message::Request;
@@ -130,6 +130,19 @@ impl Frame {
         (self.rows.start, self.rows.end)
     }
 
+    /// Whether all rows and columns of the version are selected.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.columns.is_none() && self.rows == (0..self.version.num_rows())
+    }
+
+    /// The same frame with other metadata of its schema, for whoever reads it from here on.
+    #[must_use]
+    pub fn with_metadata(&self, metadata: Metadata) -> Frame {
+        let schema = Schema::new_with_metadata(self.schema.fields().clone(), metadata);
+        Frame { schema: Arc::new(schema), ..self.clone() }
+    }
+
     /// Bytes of the chunks that are leased, padding included.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
@@ -161,9 +174,11 @@ impl Frame {
     }
 
     fn partitions(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.version.num_partitions()).filter(|p| {
+        // A table without rows has its dictionaries all the same.
+        let none = self.is_whole() && self.rows.is_empty();
+        (0..self.version.num_partitions()).filter(move |p| {
             let (start, end) = (self.version.starts[*p], self.version.starts[p + 1]);
-            start < self.rows.end && end > self.rows.start
+            none || (start < self.rows.end && end > self.rows.start)
         })
     }
 
