@@ -5,6 +5,7 @@ use std::time::Duration;
 use cenote::RunDir;
 use clap::{Args, Parser, Subcommand};
 
+use crate::doctor::Doctor;
 use crate::evict::EvictClient;
 use crate::get::Get;
 use crate::info::Info;
@@ -102,4 +103,5 @@ pub(crate) enum Command {
     Leases(Leases),
     EvictClient(EvictClient),
     Stop(Stop),
+    Doctor(Doctor),
 }

@@ -7,6 +7,7 @@
 
 mod args;
 mod connect;
+mod doctor;
 mod evict;
 mod export;
 mod failure;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Leases(command) => command.run(pool),
         Command::EvictClient(command) => command.run(pool),
         Command::Stop(command) => command.run(pool),
+        Command::Doctor(command) => command.run(pool),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,6 +12,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::mount::Mount;
 use crate::quantity::ByteSize;
 
 /// Levels of cgroups that are asked.
@@ -22,18 +23,40 @@ const LEVELS_MAX: usize = 64;
 /// Cost: some ten small files of /proc and /sys, about 0.1-1 ms.
 #[must_use]
 pub fn memory_headroom() -> Option<ByteSize> {
-    let read = |path: &str| fs::read_to_string(path).ok();
-    let machine = read("/proc/meminfo").as_deref().and_then(mem_available);
-    let cgroups = match (read("/proc/self/cgroup"), read("/proc/self/mountinfo")) {
+    let machine = fs::read_to_string("/proc/meminfo").ok();
+    let machine = machine.as_deref().and_then(mem_available);
+    let limits = cgroup_limits(&|path| fs::read_to_string(path).ok());
+    limits.into_iter().map(|limit| limit.headroom).chain(machine).min()
+}
+
+/// A memory cgroup that limits this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CgroupLimit {
+    /// Its directory.
+    pub path: PathBuf,
+    /// What it may take.
+    pub limit: ByteSize,
+    /// What it may still take.
+    pub headroom: ByteSize,
+}
+
+/// The memory cgroups that limit this process, its own first. `read` gives the text of a file
+/// by its path, so that another system's can be looked at.
+#[must_use]
+pub fn cgroup_limits(read: &dyn Fn(&Path) -> Option<String>) -> Vec<CgroupLimit> {
+    let own = |path: &str| read(Path::new(path));
+    let cgroups = match (own("/proc/self/cgroup"), own("/proc/self/mountinfo")) {
         (Some(cgroup), Some(mountinfo)) => memory_cgroups(&cgroup, &mountinfo),
         _ => Vec::new(),
     };
-    let levels = cgroups.iter().flat_map(|cgroup| {
-        cgroup.levels().filter_map(|level| {
-            headroom_of(cgroup.version, |file| fs::read_to_string(level.join(file)).ok())
+    let of = |cgroup: MemoryCgroup| {
+        let levels: Vec<_> = cgroup.levels().collect();
+        levels.into_iter().filter_map(move |path| {
+            let (limit, headroom) = limit_of(cgroup.version, |file| read(&path.join(file)))?;
+            Some(CgroupLimit { path, limit, headroom })
         })
-    });
-    levels.chain(machine).min()
+    };
+    cgroups.into_iter().flat_map(of).collect()
 }
 
 /// `MemAvailable` of /proc/meminfo.
@@ -65,8 +88,11 @@ impl MemoryCgroup {
     }
 }
 
-/// What one level allows, from its files.
-fn headroom_of(version: Version, read: impl Fn(&str) -> Option<String>) -> Option<ByteSize> {
+/// What one level allows, in all and still, from its files.
+fn limit_of(
+    version: Version,
+    read: impl Fn(&str) -> Option<String>,
+) -> Option<(ByteSize, ByteSize)> {
     let (limit, usage, cache) = match version {
         Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
         Version::V2 => ("memory.max", "memory.current", "inactive_file"),
@@ -76,7 +102,8 @@ fn headroom_of(version: Version, read: impl Fn(&str) -> Option<String>) -> Optio
     let limit = number(limit).filter(|limit| limit.bytes() < 1 << 62)?;
     let usage = number(usage)?;
     let cache = read("memory.stat").as_deref().and_then(|stat| stat_of(stat, cache));
-    Some(limit.saturating_add(cache.unwrap_or_default()).saturating_sub(usage).min(limit))
+    let left = limit.saturating_add(cache.unwrap_or_default()).saturating_sub(usage);
+    Some((limit, left.min(limit)))
 }
 
 fn stat_of(stat: &str, key: &str) -> Option<ByteSize> {
@@ -122,48 +149,6 @@ fn memory_cgroups(cgroup: &str, mountinfo: &str) -> Vec<MemoryCgroup> {
             })
         })
         .collect()
-}
-
-/// One line of mountinfo (proc_pid_mountinfo(5)).
-struct Mount<'a> {
-    root: PathBuf,
-    point: PathBuf,
-    kind: &'a str,
-    options: &'a str,
-}
-
-impl<'a> Mount<'a> {
-    fn parse(line: &'a str) -> Option<Self> {
-        let (mount, file_system) = line.split_once(" - ")?;
-        let mut mount = mount.split(' ').skip(3);
-        let (root, point) = (unescape(mount.next()?), unescape(mount.next()?));
-        let mut file_system = file_system.split(' ');
-        let kind = file_system.next()?;
-        let options = file_system.nth(1)?;
-        Some(Self { root, point, kind, options })
-    }
-}
-
-/// Blanks and backslashes stand in mountinfo as `\` and three octal digits.
-fn unescape(field: &str) -> PathBuf {
-    let mut path = String::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((before, after)) = rest.split_once('\\') {
-        path.push_str(before);
-        let code = after.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match code.filter(u8::is_ascii) {
-            Some(code) => {
-                path.push(char::from(code));
-                rest = &after[3..];
-            }
-            None => {
-                path.push('\\');
-                rest = after;
-            }
-        }
-    }
-    path.push_str(rest);
-    path.into()
 }
 
 #[cfg(test)]
@@ -236,7 +221,7 @@ mod tests {
             let found = files.iter().find(|(file, _)| *file == name)?;
             Some(found.1.to_owned())
         };
-        headroom_of(version, read).map(ByteSize::bytes)
+        limit_of(version, read).map(|(_, headroom)| headroom.bytes())
     }
 
     #[test]
@@ -269,7 +254,6 @@ mod tests {
         for text in ["", "::::", "4:memory", " - ", "1 2 3 - cgroup", "\\", "a\\04", "a\\777 - x"] {
             assert!(memory_cgroups(text, text).is_empty());
             assert_eq!(mem_available(text), None);
-            let _ = unescape(text);
         }
     }
 

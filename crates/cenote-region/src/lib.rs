@@ -6,7 +6,7 @@
 //!
 //! - [`mapping`], [`words`]: a file as memory, and as atomic words
 //! - [`copy`]: bytes into memory, hashed in the same pass; a chunk's checksum
-//! - [`space`], [`headroom`]: taking memory, and knowing how much is left
+//! - [`space`], [`headroom`], [`mount`]: taking memory, and knowing how much is left, and where
 //! - [`lock`], [`process`], [`socket`]: who owns, who lives, how descriptors travel
 //! - [`quantity`], [`random`]: sizes and random numbers
 //!
@@ -21,6 +21,7 @@ pub mod copy;
 pub mod headroom;
 pub mod lock;
 pub mod mapping;
+pub mod mount;
 pub mod process;
 pub mod quantity;
 pub mod random;

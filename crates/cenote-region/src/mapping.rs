@@ -118,9 +118,9 @@ impl Mapping {
         Ok(self)
     }
 
-    /// Asks for huge pages (`MADV_HUGEPAGE`). On tmpfs the kernel heeds it only where
-    /// `/sys/kernel/mm/transparent_hugepage/shmem_enabled` is `advise`; so a refusal is
-    /// no error.
+    /// Asks for huge pages (`MADV_HUGEPAGE`). On tmpfs the kernel heeds it only where the mount
+    /// has the option `huge=advise`, and for pages that this mapping is the first to touch; so
+    /// a refusal is no error.
     pub fn advise_huge(&self) {
         let _ = self.advise(&(0..self.len as u64), Advice::LinuxHugepage);
     }

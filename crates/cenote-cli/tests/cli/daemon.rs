@@ -265,3 +265,35 @@ fn a_lost_frame_is_listed_with_reason_and_source() {
     assert_eq!(scratch.json(&["info"])["lost"], serde_json::json!([]));
     scratch.ok(&["put", "p.csv"]);
 }
+
+/// Without a daemon it is a note, with one it is looked at; what stops a pool is exit code 1.
+#[test]
+fn the_doctor_looks_at_the_pool() {
+    let scratch = Scratch::new();
+    let of = |report: &serde_json::Value, check: &str| {
+        let found = report.as_array().unwrap().iter().find(|f| f["check"] == check);
+        found.cloned().unwrap_or_default()
+    };
+    let report = scratch.json(&["doctor"]);
+    assert_eq!(of(&report, "daemon")["level"], "note", "{report}");
+    for check in ["memory", "file system", "huge pages", "swap", "kernel", "addresses"] {
+        assert!(of(&report, check)["finding"].is_string(), "{check}: {report}");
+    }
+    let mut daemon = scratch.serve(&["--capacity", "64MiB"]);
+    scratch.write("p.csv", prices("AAA", 10));
+    scratch.ok(&["put", "p.csv"]);
+    let report = scratch.json(&["doctor"]);
+    let said = of(&report, "daemon")["finding"].as_str().unwrap().to_owned();
+    assert!(said.contains("serves 1 frame") && said.contains("of 64 MiB"), "{said}");
+    assert_eq!(of(&report, "leaked"), serde_json::Value::Null);
+    assert!(of(&report, "board")["finding"].as_str().unwrap().contains("entries"));
+    assert!(scratch.ok(&["doctor"]).contains("ok      board"));
+    daemon.signal(Signal::STOP);
+    let said = scratch.run(&["doctor", "--timeout", "1"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains(&format!("kill -CONT {}", daemon.id())), "{said:?}");
+    assert!(said.err.contains("1 thing stands in the way"), "{said:?}");
+    daemon.signal(Signal::CONT);
+    daemon.signal(Signal::TERM);
+    assert_eq!(daemon.wait(), Some(0));
+}
