@@ -13,7 +13,7 @@ are installed, and needed only by the methods that are named after them.
 
 from collections.abc import Mapping as _Mapping
 
-from cenote._cenote import Frame, Partition, Pool, Schema, Writer, __version__
+from cenote._cenote import Frame, Partition, Pool, Schema, Values, Writer, __version__
 from cenote._connect import connect
 from cenote._errors import (
     ArgumentError,
@@ -43,6 +43,7 @@ __all__ = [
     "PoolUnavailable",
     "Schema",
     "UnsupportedType",
+    "Values",
     "Writer",
     "__version__",
     "connect",

@@ -11,6 +11,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 use crate::door::{self, at_once};
 use crate::pool::Pool;
 use crate::schema::Schema;
+use crate::values::{self, Values};
 use crate::{capsule, notes, pyarrow};
 
 /// One version of a table, or a part of it, leased: read in place, read-only.
@@ -182,6 +183,28 @@ impl Frame {
             None => one.to_arrow(py)?,
         };
         table.call_method1("column", (0,))
+    }
+
+    /// One column as a numpy.ndarray of shape (num_rows,).
+    ///
+    /// Numbers and times without missing values, in one partition: no copy, read-only. In
+    /// several partitions they are joined; the rest is as PyArrow converts it: missing numbers
+    /// are NaN, text and the like Python objects.
+    ///
+    /// Raises: ColumnNotFound, ImportError without NumPy, or PyArrow where it is needed.
+    #[pyo3(signature = (name, /))]
+    fn to_numpy<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("cenote._numpy")?.call_method1("to_numpy", (slf, name))
+    }
+
+    /// One column's numbers in place, of shape (num_rows,): an object with the buffer
+    /// protocol, `__array__` and `__dlpack__`. Never a copy, and needs no other library.
+    ///
+    /// Raises: ColumnNotFound; UnsupportedType: another type, missing values, or more than one
+    /// partition, which `to_numpy` joins.
+    #[pyo3(signature = (name, /))]
+    fn values(slf: &Bound<'_, Self>, name: &str) -> PyResult<Values> {
+        values::only(slf, name)
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {

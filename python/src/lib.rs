@@ -27,6 +27,7 @@ mod raise;
 mod report;
 mod schema;
 mod selection;
+mod values;
 mod writer;
 
 use pyo3::prelude::*;
@@ -44,6 +45,8 @@ mod _cenote {
     use crate::pool::Pool;
     #[pymodule_export]
     use crate::schema::Schema;
+    #[pymodule_export]
+    use crate::values::{Values, column_values};
     #[pymodule_export]
     use crate::writer::Writer;
 
