@@ -76,6 +76,12 @@ impl Failure {
     }
 }
 
+impl From<cenote_load::LoadError> for Failure {
+    fn from(error: cenote_load::LoadError) -> Failure {
+        Failure::of(&error)
+    }
+}
+
 /// The messages of an error and its causes. A cause that the message before it already
 /// contains is not repeated.
 fn chain(error: &(dyn StdError + 'static)) -> String {

@@ -95,9 +95,9 @@ impl Put {
         }
         let watch = Watch::begin(interrupt, !self.format.json);
         let ended = |failure: Failure| watch.check().err().unwrap_or(failure);
-        let source = Source::open_with(&self.paths, &options, watch.meter())
+        let source = Source::begin(&self.paths, &options, watch.meter())
             .map_err(|error| ended(Failure::of(&error)))?;
-        // Only now: files that cannot be loaded start no daemon.
+        // Only now: what is seen to be no table starts no daemon.
         let pool = match served {
             Some(pool) => pool,
             None => connect_or_start(pool)?,
@@ -117,13 +117,17 @@ impl Put {
     ) -> Result<Done, Failure> {
         let failed = |error: Error| Failure::of_pool(&error);
         let if_exists = if self.replace { IfExists::Replace } else { IfExists::Fail };
-        let (schema, source_bytes) = (source.schema(), source.bytes_total());
-        let num_columns = schema.fields().len();
-        let writer = pool.writer(&name, schema, if_exists).map_err(failed)?;
-        let mut writer =
-            writer.source(name::of_source(&self.paths)).wait(self.wait.unwrap_or(Duration::ZERO));
-        let batches = source.batches().map(|batch| batch.map_err(|e| Error::Source(Box::new(e))));
-        writer.write_stream(batches).map_err(failed)?;
+        let source_bytes = source.bytes_total();
+        // Called again where a late value asks for a wider type; the first writer is gone then.
+        let (writer, num_columns) = source.load(|schema, batches| {
+            let num_columns = schema.fields().len();
+            let writer = pool.writer(&name, schema, if_exists).map_err(failed)?;
+            let writer = writer.source(name::of_source(&self.paths));
+            let mut writer = writer.wait(self.wait.unwrap_or(Duration::ZERO));
+            let batches = batches.map(|batch| batch.map_err(|e| Error::Source(Box::new(e))));
+            writer.write_stream(batches).map_err(failed)?;
+            Ok::<_, Failure>((writer, num_columns))
+        })?;
         let (num_rows, nbytes) = (writer.num_rows(), writer.nbytes());
         // From here on the frame is either there or not; Ctrl-C would not say which.
         watch.check()?;

@@ -174,6 +174,9 @@ impl Iterator for Batches {
                     self.joiner.push(decoded.batch);
                 }
                 Some(Err(error)) => self.error = Some(error),
+                None if self.parts.is_some() && self.shared.plan.is_widened() => {
+                    self.error = Some(LoadError::Widened);
+                }
                 None => {
                     self.joiner.finish();
                     return self.joiner.pop().map(Ok);

@@ -188,9 +188,36 @@ pub enum LoadError {
         /// What was said.
         source: ArrowError,
     },
-    /// A null value cannot be looked for.
-    #[error("the null values make a pattern that is too large")]
-    NullValues,
+    /// A value did not fit the type that its column had so far; [`Source::load`] begins again
+    /// with a wider one.
+    ///
+    /// [`Source::load`]: crate::Source::load
+    #[error("a column needs a wider type than its first values did; load again")]
+    Widened,
+    /// Columns of one name.
+    #[error(
+        "`{file}` has {} columns `{column}` (columns {}); rename them, or take them as `{column}`, `{column}_1`, …: --rename-duplicates",
+        places.len(),
+        numbers(places)
+    )]
+    DuplicateColumns {
+        /// The file.
+        file: FileName,
+        /// The name.
+        column: String,
+        /// Where it stands, from 1.
+        places: Vec<usize>,
+    },
+    /// A column that is to be taken is not there.
+    #[error("`{file}` has no column `{column}`; it has {}", list(known))]
+    NoSuchColumn {
+        /// The file.
+        file: FileName,
+        /// The column.
+        column: String,
+        /// The columns that exist.
+        known: Vec<String>,
+    },
     /// A declared column is in no file.
     #[error("column `{column}` is declared but the files have {}", list(known))]
     UnknownColumn {
@@ -318,6 +345,10 @@ fn list(names: &[String]) -> String {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
+}
+
+fn numbers(places: &[usize]) -> String {
+    places.iter().take(MAX_LISTED).map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn part(label: &str, names: &[String]) -> String {

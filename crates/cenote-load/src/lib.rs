@@ -1,14 +1,14 @@
 //! Files as one schema and a stream of Arrow record batches, in bounded memory.
 //!
 //! A [`Source`] names what is to be loaded: one file, several, or folders of them; Parquet
-//! or CSV; plain, gzipped or in a zip archive. Opening it reads every Parquet footer, and
-//! every CSV file *whole*: the type of a CSV column is decided by all of its values in all
-//! files, never by the first rows. So whatever is wrong with the shape of the input (a short
-//! row, broken UTF-8, files that do not fit together) is an error before the first batch,
-//! and number of rows and schema are exact from then on.
+//! or CSV; plain, gzipped or in a zip archive. The type of a CSV column is decided by all of
+//! its values in all files, never by the first rows.
 //!
-//! [`Source::batches`] then decodes in a few threads and gives the batches in the order of
-//! the files, small ones joined: 505 files of 1,259 lines are three batches, not 505.
+//! [`Source::load`] decodes in a few threads, in one pass, and gives the batches in the order
+//! of the files, small ones joined: 505 files of 1,259 lines are three batches, not 505. A
+//! late value that does not fit the types so far begins the load again with wider ones.
+//! [`Source::open`] is for who must know before the first batch: it decodes CSV once just to
+//! learn schema and number of rows, and whatever is wrong with it.
 //!
 //! ```
 //! use cenote_load::{Options, Source};
@@ -18,7 +18,7 @@
 //! std::fs::write(folder.path().join("b.csv"), "day,close\n2018-02-08,12.5\n")?;
 //!
 //! let source = Source::open(&[folder.path().to_path_buf()], &Options::default())?;
-//! assert_eq!(source.num_rows(), 2);
+//! assert_eq!(source.num_rows(), Some(2));
 //! assert_eq!(source.schema().field(1).data_type().to_string(), "Float64");
 //! for batch in source.batches() {
 //!     assert_eq!(batch?.num_rows(), 2);
@@ -28,10 +28,11 @@
 //!
 //! # Memory
 //!
-//! A thread holds at most the text of one *cut* ([`MAX_CUT_BYTES`]) or the pages of one
-//! Parquet row group that it is at, and [`Options::batch_bytes`] of arrays; twice as many
-//! parts as threads are under way, each with at most two batches waiting. What
-//! grows with the input is 40 bytes a cut and the footers of Parquet files.
+//! A thread holds at most the arrays of one *part* (the text of [`MAX_PART_BYTES`], or the
+//! pages of one Parquet row group that it is at), and [`Options::batch_bytes`] of arrays; of
+//! CSV text it holds a quarter MiB or one longer record. Twice as many parts as threads are
+//! under way, each with at most two batches waiting. What grows with the input is the list of
+//! files and parts, and the footers of Parquet files.
 //!
 //! # What a CSV column becomes
 //!
@@ -63,11 +64,11 @@ mod schema_text;
 mod source;
 
 pub use batches::Batches;
-pub use csv::{MAX_COLUMNS, MAX_CUT_BYTES, MAX_RECORD_BYTES};
+pub use csv::{MAX_COLUMNS, MAX_PART_BYTES, MAX_RECORD_BYTES};
 pub use discover::{MAX_DEPTH, MAX_FILES};
 pub use error::{LoadError, ParquetFault};
 pub use file::{FileName, InputFile, Kind};
 pub use meter::{Meter, Progress, Stage};
-pub use options::{MAX_THREADS, Options};
+pub use options::{CsvOptions, MAX_THREADS, Options};
 pub use schema_text::{KNOWN_TYPES, SchemaTextError, parse_schema};
 pub use source::Source;

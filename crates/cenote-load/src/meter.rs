@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 pub enum Stage {
     /// Looking for files.
     Listing,
-    /// Reading CSV files whole, or Parquet footers, to learn the schema.
+    /// Reading first records of CSV files (or all, where the schema is to be exact before
+    /// decoding), or Parquet footers, to learn the schema.
     Scanning,
     /// Giving out batches.
     Decoding,
@@ -24,7 +25,7 @@ pub struct Progress {
     pub bytes_done: u64,
     /// Bytes of the input files, as stored; 0 while listing.
     pub bytes_total: u64,
-    /// Rows given out.
+    /// Rows given out in this stage.
     pub rows_done: u64,
     /// Index into [`Source::files`](crate::Source::files) of the file whose rows were given
     /// out last.
@@ -84,6 +85,7 @@ impl Meter {
 
     pub(crate) fn enter(&self, stage: Stage, bytes_total: u64) {
         self.0.done.store(0, Relaxed);
+        self.0.rows.store(0, Relaxed);
         self.0.total.store(bytes_total, Relaxed);
         self.0.stage.store(stage as u8, Relaxed);
     }

@@ -31,6 +31,55 @@ pub struct Options {
     pub schema: Option<Schema>,
     /// CSV: texts that mean null, beside the empty field. Default none. `NaN` is a number.
     pub null_values: Vec<String>,
+    /// CSV: what is rarely needed.
+    pub csv: CsvOptions,
+}
+
+/// Dialects of CSV.
+#[derive(Debug, Clone)]
+pub struct CsvOptions {
+    /// What stands around a field that contains delimiters or line ends; within, it is
+    /// doubled. None: quotes are text. Default `"`.
+    pub quote: Option<u8>,
+    /// Within quotes, a byte that makes the next one stand for itself. Default none.
+    pub escape: Option<u8>,
+    /// Lines that begin with this are passed over. Default empty: none.
+    pub comment: String,
+    /// Lines that are passed over before the header. Default 0.
+    pub skip_lines: usize,
+    /// Records with too few fields are filled with nulls; else they are an error, as those
+    /// with too many always are.
+    pub pad_ragged: bool,
+    /// Columns with the same name are called `a`, `a_1`, `a_2`; else they are an error.
+    pub rename_duplicates: bool,
+    /// The columns to take, by name, in this order. Default all.
+    pub columns: Option<Vec<String>>,
+    /// Between whole part and fraction of a number. Default `.`.
+    pub decimal: u8,
+    /// Between groups of three digits. Default none.
+    pub thousands: Option<u8>,
+    /// Texts that mean true, beside `true` in any case.
+    pub true_values: Vec<String>,
+    /// Texts that mean false, beside `false` in any case.
+    pub false_values: Vec<String>,
+}
+
+impl Default for CsvOptions {
+    fn default() -> Self {
+        Self {
+            quote: Some(b'"'),
+            escape: None,
+            comment: String::new(),
+            skip_lines: 0,
+            pad_ragged: false,
+            rename_duplicates: false,
+            columns: None,
+            decimal: b'.',
+            thousands: None,
+            true_values: Vec::new(),
+            false_values: Vec::new(),
+        }
+    }
 }
 
 impl Default for Options {
@@ -43,6 +92,7 @@ impl Default for Options {
             header: true,
             schema: None,
             null_values: Vec::new(),
+            csv: CsvOptions::default(),
         }
     }
 }

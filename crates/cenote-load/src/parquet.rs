@@ -27,7 +27,7 @@ const SHORTEST_BYTES: u64 = 12;
 const SMALL_GROUP_BYTES: i64 = 1 << 20;
 
 /// All that decoding needs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ParquetPlan {
     pub(crate) schema: SchemaRef,
     files: Vec<ParquetFile>,
@@ -35,7 +35,7 @@ pub(crate) struct ParquetPlan {
     batch_bytes: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct ParquetFile {
     footer: ArrowReaderMetadata,
     /// For each column of the schema, which one of the file it is; none: the same.

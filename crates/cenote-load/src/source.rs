@@ -17,16 +17,18 @@ use crate::options::Options;
 use crate::parquet::ParquetPlan;
 
 /// Files that were looked through and fit together.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Source {
     files: Vec<InputFile>,
     plan: Plan,
+    /// Rows of all CSV files, where they were counted.
+    rows: Option<u64>,
     options: Options,
     meter: Meter,
 }
 
 /// How the files are decoded.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Plan {
     Csv(CsvPlan),
     Parquet(ParquetPlan),
@@ -35,9 +37,11 @@ pub(crate) enum Plan {
 impl Source {
     /// Opens what `paths` name: files, zip archives, and folders with all below them.
     ///
-    /// Cost: CSV is read whole, by a few threads; of Parquet the footers are read.
+    /// Schema and number of rows are those of all files. Cost: CSV is decoded whole for them;
+    /// [`Source::load`] decodes once.
     /// # Errors
-    /// [`LoadError`]: whatever is wrong with the files and can be seen without decoding.
+    /// [`LoadError`]: whatever is wrong with CSV, and with Parquet what can be seen without
+    /// decoding.
     pub fn open(paths: &[PathBuf], options: &Options) -> Result<Self, LoadError> {
         Self::open_with(paths, options, &Meter::new())
     }
@@ -51,14 +55,74 @@ impl Source {
         options: &Options,
         meter: &Meter,
     ) -> Result<Self, LoadError> {
+        let mut source = Self::begin(paths, options, meter)?;
+        while source.rows.is_none() {
+            meter.enter(Stage::Scanning, source.bytes_total());
+            let mut decoded = 0;
+            for batch in source.clone().decoding() {
+                match batch {
+                    Ok(batch) => decoded += batch.num_rows() as u64,
+                    Err(LoadError::Widened) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            let widened = source.plan.is_widened();
+            source = source.wider()?;
+            source.rows = (!widened).then_some(decoded);
+        }
+        Ok(source)
+    }
+
+    /// Looks the files through only so far as is cheap: of CSV the first records. The schema
+    /// may turn out too narrow; [`Source::load`] sees to that.
+    ///
+    /// # Errors
+    /// As [`Source::open_with`], as far as it has looked.
+    pub fn begin(paths: &[PathBuf], options: &Options, meter: &Meter) -> Result<Self, LoadError> {
         meter.enter(Stage::Listing, 0);
-        let mut files = discover(paths)?;
+        let files = discover(paths)?;
         meter.enter(Stage::Scanning, files.iter().map(|file| file.bytes).sum());
         let plan = match files[0].kind {
-            Kind::Csv => Plan::Csv(CsvPlan::new(&mut files, options, meter)?),
+            Kind::Csv => Plan::Csv(CsvPlan::new(files.clone(), options, meter)?),
             Kind::Parquet => Plan::Parquet(ParquetPlan::new(&files, options, meter)?),
         };
-        Ok(Self { files, plan, options: options.clone(), meter: meter.clone() })
+        let rows = match &plan {
+            Plan::Csv(_) => None,
+            Plan::Parquet(plan) => Some(plan.rows()),
+        };
+        Ok(Self { files, plan, rows, options: options.clone(), meter: meter.clone() })
+    }
+
+    /// Gives schema and batches to `into`, in one pass where the types of CSV columns turn
+    /// out to be those of the first records, else again from the start: what `into` has made
+    /// of an earlier call must be dropped by it when the batches end in an error.
+    ///
+    /// # Errors
+    /// What `into` returns.
+    pub fn load<T, E>(
+        mut self,
+        mut into: impl FnMut(SchemaRef, Batches) -> Result<T, E>,
+    ) -> Result<T, E>
+    where
+        E: From<LoadError>,
+    {
+        loop {
+            let again = self.clone();
+            match into(self.schema(), self.batches()) {
+                Err(_) if again.plan.is_widened() => self = again.wider()?,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// With the types that all values ask for which were seen.
+    fn wider(mut self) -> Result<Self, LoadError> {
+        if let Plan::Csv(plan) = &self.plan {
+            let next = plan.next()?;
+            self.files = next.files().to_vec();
+            self.plan = Plan::Csv(next);
+        }
+        Ok(self)
     }
 
     /// The schema of all files together.
@@ -79,19 +143,21 @@ impl Source {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Rows of all files together. Exact: CSV was read whole, and Parquet states it.
+    /// Rows of all files together, where they are known: Parquet states them, CSV must have
+    /// been opened by [`Source::open`].
     #[must_use]
-    pub fn num_rows(&self) -> u64 {
-        match &self.plan {
-            Plan::Csv(plan) => plan.rows(),
-            Plan::Parquet(plan) => plan.rows(),
-        }
+    pub fn num_rows(&self) -> Option<u64> {
+        self.rows
     }
 
     /// Starts decoding.
     #[must_use]
     pub fn batches(self) -> Batches {
         self.meter.enter(Stage::Decoding, self.bytes_total());
+        self.decoding()
+    }
+
+    fn decoding(self) -> Batches {
         let rows = self.options.batch_rows();
         let joiner = Joiner::new(self.schema(), rows, self.options.batch_bytes);
         Batches::new(self.plan, self.files, self.options.threads(), joiner, self.meter)
@@ -101,29 +167,31 @@ impl Source {
 impl Plan {
     pub(crate) fn schema(&self) -> SchemaRef {
         match self {
-            Self::Csv(plan) => plan.schema.clone(),
+            Self::Csv(plan) => plan.schema(),
             Self::Parquet(plan) => plan.schema.clone(),
         }
     }
 
     pub(crate) fn parts(&self, files: &[InputFile]) -> VecDeque<Part> {
-        let mut parts = VecDeque::new();
-        for (file, input) in files.iter().enumerate() {
-            match self {
-                Self::Csv(plan) => {
-                    let cuts = plan.file(file).cuts.len();
-                    // only a plain file can be entered in its middle
-                    let step = if input.is_plain() { 1 } else { cuts.max(1) };
-                    let starts = (0..cuts).step_by(step);
-                    parts.extend(starts.map(|at| Part { file, range: at..at + step }));
-                }
-                Self::Parquet(plan) => {
+        match self {
+            Self::Csv(plan) => {
+                let parts = plan.parts().enumerate();
+                parts.map(|(at, file)| Part { file, range: at..at + 1 }).collect()
+            }
+            Self::Parquet(plan) => {
+                let mut parts = VecDeque::new();
+                for (file, input) in files.iter().enumerate() {
                     let ranges = plan.parts(file, input).into_iter();
                     parts.extend(ranges.map(|range| Part { file, range }));
                 }
+                parts
             }
         }
-        parts
+    }
+
+    /// Whether nothing that was decoded is of use: the types were too narrow.
+    pub(crate) fn is_widened(&self) -> bool {
+        matches!(self, Self::Csv(plan) if plan.is_widened())
     }
 
     /// Decodes a part and hands on each batch with its share of the file's stored bytes.
@@ -134,14 +202,7 @@ impl Plan {
         take: &mut dyn FnMut(RecordBatch, u64) -> bool,
     ) -> Result<(), LoadError> {
         match self {
-            Self::Csv(plan) => {
-                let total = u128::from(plan.file(part.file).bytes().max(1));
-                let mut share = |batch, bytes: u64| {
-                    let stored = u128::from(bytes) * u128::from(input.bytes) / total;
-                    take(batch, u64::try_from(stored).unwrap_or(bytes))
-                };
-                plan.decode(input, part.file, part.range.clone(), &mut share)
-            }
+            Self::Csv(plan) => plan.decode(part.range.start, take),
             Self::Parquet(plan) => plan.decode(input, part.file, part.range.clone(), take),
         }
     }

@@ -6,6 +6,7 @@
 //!
 //! - [`mapping`], [`words`]: a file as memory, and as atomic words
 //! - [`copy`]: bytes into memory, hashed in the same pass; a chunk's checksum
+//! - [`bits`]: where bytes stand in a text
 //! - [`space`], [`headroom`], [`mount`]: taking memory, and knowing how much is left, and where
 //! - [`lock`], [`process`], [`socket`]: who owns, who lives, how descriptors travel
 //! - [`quantity`], [`random`]: sizes and random numbers
@@ -17,6 +18,7 @@
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("cenote-region maps whole pools: it needs Linux and 64-bit addresses");
 
+pub mod bits;
 pub mod copy;
 pub mod headroom;
 pub mod lock;

@@ -1,137 +1,408 @@
-//! The second pass: the text of a cut becomes a batch.
+//! A part becomes batches.
 
 use std::io::Read;
-use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_csv::ReaderBuilder;
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::ArrowError;
 
-use super::scan::{BOM, Scanner};
-use super::{CsvPlan, Cut};
+use super::block::{Cutter, guess, is_blank};
+use super::column::{Column, Misfit};
+use super::head;
+use super::infer::Seen;
+use super::plan::{CsvPlan, Inner, Layout, Piece, Split};
+use super::text::Text;
+use super::{BLOCK_BYTES, MAX_PART_BYTES, MAX_RECORD_BYTES};
 use crate::error::{LoadError, clip};
 use crate::file::InputFile;
 
-impl CsvPlan {
-    /// Decodes a run of cuts of one file and hands on each batch with its text's length,
-    /// until `take` declines.
-    pub(crate) fn decode(
-        &self,
-        file: &InputFile,
-        index: usize,
-        cuts: std::ops::Range<usize>,
-        take: &mut dyn FnMut(RecordBatch, u64) -> bool,
-    ) -> Result<(), LoadError> {
-        let cuts = &self.scans[index].cuts[cuts];
-        let Some(first) = cuts.first() else { return Ok(()) };
-        let schema = self.schema_of(index);
-        file.with_bytes(first.offset, |reader| {
-            let mut text = Vec::new();
-            for cut in cuts {
-                text.clear();
-                // what begins like a byte order mark here is content: a blank line before it
-                // keeps the parser from stripping it
-                text.push(b'\n');
-                reader.take(cut.bytes).read_to_end(&mut text).map_err(|e| file.io(e))?;
-                if text.len() as u64 != cut.bytes + 1 {
-                    return Err(LoadError::Changed { file: file.name.clone() });
-                }
-                let text = if text[1..].starts_with(BOM) { &text[..] } else { &text[1..] };
-                let batch = self.decode_cut(file, index, &schema, cut, text)?;
-                if !take(batch, cut.bytes) {
-                    break;
-                }
-            }
-            Ok(())
-        })
-    }
+/// What is wrong with a file, and with the record that begins at this offset.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) offset: u64,
+    pub(super) kind: FaultKind,
+}
 
-    /// The schema in the file's own order of columns.
-    fn schema_of(&self, index: usize) -> SchemaRef {
-        let Some(order) = &self.scans[index].order else { return self.schema.clone() };
-        let mut fields: Vec<_> = order.iter().zip(self.schema.fields()).collect();
-        fields.sort_by_key(|(at, _)| **at);
-        Arc::new(Schema::new(fields.into_iter().map(|(_, f)| f.clone()).collect::<Vec<_>>()))
-    }
+#[derive(Debug)]
+pub(super) enum FaultKind {
+    Ragged {
+        expected: usize,
+        found: usize,
+    },
+    NotUtf8 {
+        field: usize,
+    },
+    UnclosedQuote,
+    TooLong,
+    TooManyColumns,
+    Value {
+        column: String,
+        text: String,
+        wanted: arrow_schema::DataType,
+    },
+    Array(ArrowError),
+    /// It speaks for itself.
+    Other(LoadError),
+}
 
-    fn decode_cut(
-        &self,
-        file: &InputFile,
-        index: usize,
-        schema: &SchemaRef,
-        cut: &Cut,
-        text: &[u8],
-    ) -> Result<RecordBatch, LoadError> {
-        let scan = &self.scans[index];
-        let decoded = ReaderBuilder::new(schema.clone())
-            .with_format(scan.format.clone())
-            .with_batch_size(cut.rows)
-            .build_decoder();
-        let batch = (|mut decoder: arrow_csv::reader::Decoder| {
-            let mut rest = text;
-            while !rest.is_empty() && decoder.capacity() > 0 {
-                let read = decoder.decode(rest)?;
-                rest = &rest[read..];
-            }
-            decoder.decode(&[])?;
-            decoder.flush()
-        })(decoded);
-        match batch {
-            Ok(Some(batch)) if batch.num_rows() == cut.rows => match &scan.order {
-                None => Ok(batch),
-                Some(order) => batch.project(order).map_err(|source| csv(file, cut, source)),
-            },
-            Ok(_) => Err(LoadError::Changed { file: file.name.clone() }),
-            Err(source) => Err(self.locate(file, index, schema, cut, text, source)),
-        }
-    }
-
-    /// Finds the value that a batch failed over, with arrow-csv itself as the judge of each
-    /// value. Cost: about a microsecond a value, once.
-    fn locate(
-        &self,
-        file: &InputFile,
-        index: usize,
-        schema: &SchemaRef,
-        cut: &Cut,
-        text: &[u8],
-        source: ArrowError,
-    ) -> LoadError {
-        let scan = &self.scans[index];
-        let mut judges: Vec<_> = schema
-            .fields()
-            .iter()
-            .map(|field| {
-                ReaderBuilder::new(Arc::new(Schema::new(vec![field.clone()])))
-                    .with_format(scan.format.clone())
-                    .with_batch_size(1)
-                    .build_decoder()
-            })
-            .collect();
-        let mut reader = text;
-        let place = (cut.offset.max(1), cut.line);
-        let Ok(mut scanner) = Scanner::new(file, &mut reader, scan.delimiter(), place) else {
-            return csv(file, cut, source);
-        };
-        while let Ok(Some(record)) = scanner.next() {
-            let values = record.fields().zip(schema.fields()).zip(&mut judges);
-            for ((value, field), judge) in values {
-                let quoted = format!("\"{}\"\n", value.replace('"', "\"\""));
-                if judge.decode(quoted.as_bytes()).and_then(|_| judge.flush()).is_err() {
-                    return LoadError::Value {
-                        file: file.name.clone(),
-                        line: record.line,
-                        column: field.name().clone(),
-                        text: clip(value),
-                        wanted: field.data_type().clone(),
-                    };
-                }
-            }
-        }
-        csv(file, cut, source)
+impl From<LoadError> for Fault {
+    fn from(error: LoadError) -> Self {
+        Self { offset: 0, kind: FaultKind::Other(error) }
     }
 }
 
-fn csv(file: &InputFile, cut: &Cut, source: ArrowError) -> LoadError {
-    LoadError::Csv { file: file.name.clone(), line: cut.line, source }
+/// The error for a user. Cost: the file is read up to the fault, to count its lines.
+pub(super) fn explain(input: &InputFile, fault: Fault) -> LoadError {
+    let (file, offset) = (input.name.clone(), fault.offset);
+    if let FaultKind::Other(error) = fault.kind {
+        return error;
+    }
+    let line = match line_at(input, offset) {
+        Ok(line) => line,
+        Err(error) => return error,
+    };
+    match fault.kind {
+        FaultKind::Ragged { expected, found } => LoadError::Ragged { file, line, expected, found },
+        FaultKind::NotUtf8 { field } => LoadError::NotUtf8 { file, line, field, offset },
+        FaultKind::UnclosedQuote => LoadError::UnclosedQuote { file, line },
+        FaultKind::TooLong => LoadError::RecordTooLong { file, line },
+        FaultKind::TooManyColumns => LoadError::TooManyColumns { file, line },
+        FaultKind::Value { column, text, wanted } => {
+            LoadError::Value { file, line, column, text, wanted }
+        }
+        FaultKind::Array(source) => LoadError::Csv { file, line, source },
+        FaultKind::Other(error) => error,
+    }
+}
+
+/// The line of the byte at an offset, from 1. Every kind of line end counts.
+fn line_at(file: &InputFile, offset: u64) -> Result<u64, LoadError> {
+    file.with_bytes(0, |reader| {
+        let (mut reader, mut line, mut before) = (reader.take(offset), 1, 0);
+        let mut buffer = vec![0; BLOCK_BYTES];
+        loop {
+            let read = reader.read(&mut buffer).map_err(|source| file.io(source))?;
+            if read == 0 {
+                return Ok(line);
+            }
+            for &byte in &buffer[..read] {
+                line += u64::from(byte == b'\r' || byte == b'\n' && before != b'\r');
+                before = byte;
+            }
+        }
+    })
+}
+
+impl CsvPlan {
+    /// Decodes a part and hands on its batches, until `take` declines.
+    pub(crate) fn decode(
+        &self,
+        part: usize,
+        take: &mut dyn FnMut(RecordBatch, u64) -> bool,
+    ) -> Result<(), LoadError> {
+        let plan = self.inner();
+        let mut worker = Worker::new(plan);
+        for piece in &plan.parts[part] {
+            let input = &plan.files[piece.file];
+            let outcome = match &piece.split {
+                None => worker.whole_file(input, piece).and_then(|()| worker.hand_on(take)),
+                Some(split) => worker.linked(input, split),
+            };
+            match outcome {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(fault) => return Err(explain(input, fault)),
+            }
+        }
+        let input = &plan.files[plan.parts[part][0].file];
+        worker
+            .flush()
+            .and_then(|()| worker.hand_on(take))
+            .map_err(|fault| explain(input, fault))?;
+        plan.tell(&worker.seen, worker.fits);
+        Ok(())
+    }
+}
+
+/// Decodes the pieces of a part, one after the other.
+struct Worker<'a> {
+    plan: &'a Inner,
+    columns: Vec<Column>,
+    seen: Vec<Seen>,
+    /// No value has asked for a wider type.
+    fits: bool,
+    cutter: Cutter,
+    buffer: Vec<u8>,
+    /// Rows and text of the batch in the making.
+    rows: usize,
+    bytes: u64,
+    ready: Vec<RecordBatch>,
+}
+
+impl<'a> Worker<'a> {
+    fn new(plan: &'a Inner) -> Self {
+        let mut worker = Self {
+            plan,
+            columns: Vec::new(),
+            seen: Vec::new(),
+            fits: true,
+            cutter: Cutter::default(),
+            buffer: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            ready: Vec::new(),
+        };
+        worker.reset();
+        worker
+    }
+
+    fn reset(&mut self) {
+        let columns = self.plan.declared.iter().zip(&self.plan.seen);
+        self.columns = columns
+            .map(|(declared, seen)| match declared {
+                Some(data_type) => Column::declared(data_type),
+                None => Column::inferred(*seen),
+            })
+            .collect();
+        self.seen = vec![Seen::default(); self.columns.len()];
+        (self.fits, self.rows, self.bytes) = (true, 0, 0);
+        self.ready.clear();
+    }
+
+    fn whole_file(&mut self, input: &InputFile, piece: &Piece) -> Result<(), Fault> {
+        let plan = self.plan;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut read = |worker: &mut Self, reader: &mut dyn Read| -> Result<(), Fault> {
+            let mut text = Text::new(reader, &mut buffer, 0);
+            text.more(BLOCK_BYTES).map_err(|source| input.io(source))?;
+            match head::open(input, &mut text, &plan.options, &plan.dialect)? {
+                None => plan.is_blank(piece.file),
+                Some(head) => {
+                    let layout = plan.layout(input, &head)?;
+                    worker.records(input, &mut text, &layout, u64::MAX)?;
+                }
+            }
+            Ok(())
+        };
+        let mut outcome = Ok(());
+        input.with_metered_bytes(&plan.meter, |reader| {
+            outcome = read(self, reader);
+            Ok(())
+        })?;
+        self.buffer = buffer;
+        outcome
+    }
+
+    /// One piece of a file, once it is certain where it begins. False: it is not needed.
+    fn linked(&mut self, input: &InputFile, split: &Split) -> Result<bool, Fault> {
+        let promise = split.chain.promise(split.index);
+        let guessed = (split.index == 0 || split.chain.guesses())
+            .then(|| self.piece(input, split, None))
+            .transpose();
+        let before = split.index.checked_sub(1).map(|before| split.chain.end_of(before));
+        let Some(begin) = before.unwrap_or(Some(split.layout.body)) else { return Ok(false) };
+        let outcome = match guessed {
+            Ok(Some((start, end))) if start == begin => Ok(end),
+            // an error of a piece that began in the wrong place is none
+            Err((start, fault)) if start == begin => Err(fault),
+            _ => {
+                split.chain.miss();
+                self.reset();
+                self.piece(input, split, Some(begin))
+                    .map(|(_, end)| end)
+                    .map_err(|(_, fault)| fault)
+            }
+        };
+        let end = outcome?;
+        self.plan.meter.add_bytes(end - begin);
+        promise.keep(end);
+        Ok(true)
+    }
+
+    /// Decodes the records that begin in a piece: from `begin` on, or from where the first
+    /// one is guessed to begin. Says where it began and ended.
+    fn piece(
+        &mut self,
+        input: &InputFile,
+        split: &Split,
+        begin: Option<u64>,
+    ) -> Result<(u64, u64), (u64, Fault)> {
+        let known = begin.or((split.index == 0).then_some(split.layout.body));
+        let (layout, limit) = (&*split.layout, split.end);
+        // the byte before tells whether a record begins at the first one
+        let offset = known.unwrap_or(split.begin - 1);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut start = known.unwrap_or(u64::MAX);
+        let mut outcome = Ok(0);
+        let read = input.with_bytes(offset, |reader| {
+            let mut text = Text::new(reader, &mut buffer, offset);
+            text.more(BLOCK_BYTES).map_err(|source| input.io(source))?;
+            if known.is_none() {
+                let guessed = guess(text.bytes(), layout.width, &self.plan.dialect);
+                text.consume(guessed.unwrap_or(0));
+                start = guessed.map_or(u64::MAX, |_| text.offset());
+            }
+            if start != u64::MAX {
+                outcome = self.records(input, &mut text, layout, limit);
+            }
+            Ok(())
+        });
+        self.buffer = buffer;
+        match (read, outcome) {
+            (Ok(()), Ok(end)) => Ok((start, end)),
+            (Ok(()), Err(fault)) => Err((start, fault)),
+            (Err(error), _) => Err((start, error.into())),
+        }
+    }
+
+    /// The records of a text that begin before `limit`. Says where the next one begins.
+    fn records(
+        &mut self,
+        input: &InputFile,
+        text: &mut Text<'_>,
+        layout: &Layout,
+        limit: u64,
+    ) -> Result<u64, Fault> {
+        let plan = self.plan;
+        while text.offset() < limit {
+            if plan.meter.cancelled() {
+                return Err(LoadError::Cancelled.into());
+            }
+            let (bytes, offset) = (text.bytes(), text.offset());
+            let room = usize::try_from(limit - offset).unwrap_or(usize::MAX).min(bytes.len());
+            let mut cutter = std::mem::take(&mut self.cutter);
+            let cut = cutter.cut(bytes, room, text.ended(), layout.width, &plan.dialect);
+            let taken = self.block(&cutter, &bytes[..cut.bytes], bytes, layout);
+            self.cutter = cutter;
+            taken.map_err(|(at, kind)| Fault { offset: offset + at as u64, kind })?;
+            if let Some(ragged) = cut.ragged {
+                let (expected, found) = (layout.width, ragged.found);
+                let offset = offset + ragged.start as u64;
+                return Err(Fault { offset, kind: FaultKind::Ragged { expected, found } });
+            }
+            text.consume(cut.bytes);
+            let left = text.bytes().len();
+            if text.offset() >= limit {
+                break;
+            }
+            if text.ended() {
+                if is_blank(text.bytes(), &plan.dialect) {
+                    break;
+                }
+                if cut.bytes == 0 && left <= MAX_RECORD_BYTES {
+                    let start = super::records::skip(text.bytes(), 0, &plan.dialect).unwrap_or(0);
+                    let offset = text.offset() + start as u64;
+                    return Err(Fault { offset, kind: FaultKind::UnclosedQuote });
+                }
+                if cut.bytes > 0 {
+                    continue;
+                }
+            }
+            if left > MAX_RECORD_BYTES {
+                return Err(Fault { offset: text.offset(), kind: FaultKind::TooLong });
+            }
+            // as much as is left of the piece, and a little for its last record
+            let wanted = limit.saturating_sub(text.offset() + left as u64).saturating_add(4 << 10);
+            let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).min(BLOCK_BYTES);
+            let more = if cut.bytes == 0 { wanted.max(left) } else { wanted };
+            text.more(more).map_err(|source| input.io(source))?;
+        }
+        Ok(text.offset())
+    }
+
+    /// Takes the values of a block into the columns.
+    fn block(
+        &mut self,
+        cutter: &Cutter,
+        raw: &[u8],
+        text: &[u8],
+        layout: &Layout,
+    ) -> Result<(), (usize, FaultKind)> {
+        let block = cutter.block(text);
+        let rows = block.rows();
+        if rows == 0 {
+            return Ok(());
+        }
+        if let Err(error) = std::str::from_utf8(raw) {
+            return Err(broken(cutter, &block, error.valid_up_to(), layout.width));
+        }
+        if self.rows + rows > self.plan.options.batch_rows() && self.rows > 0 {
+            self.flush().map_err(|fault| (0, fault.kind))?;
+        }
+        if self.rows == 0 {
+            // all parts are about equally long
+            let expected = usize::try_from(MAX_PART_BYTES).unwrap_or(0) / raw.len().max(1) + 1;
+            let expected = expected.min(4) * rows;
+            self.columns.iter_mut().for_each(|column| column.reserve(expected));
+        }
+        let columns = self.columns.iter_mut().zip(&mut self.seen).zip(&layout.map);
+        for (at, ((column, seen), &place)) in columns.enumerate() {
+            match column.take(&block, place, &self.plan.rules, seen) {
+                Ok(()) => {}
+                Err(Misfit::Wider) => self.fits = false,
+                Err(Misfit::Row(row)) => {
+                    let text = block.column(place).nth(row).unwrap_or_default();
+                    let field = self.plan.schema.field(at);
+                    let kind = FaultKind::Value {
+                        column: field.name().clone(),
+                        text: clip(&String::from_utf8_lossy(text)),
+                        wanted: field.data_type().clone(),
+                    };
+                    return Err((cutter.start(row), kind));
+                }
+            }
+        }
+        self.rows += rows;
+        self.bytes += raw.len() as u64;
+        if self.bytes >= MAX_PART_BYTES {
+            self.flush().map_err(|fault| (0, fault.kind))?;
+        }
+        Ok(())
+    }
+
+    /// The batch in the making is complete.
+    fn flush(&mut self) -> Result<(), Fault> {
+        let rows = std::mem::take(&mut self.rows);
+        self.bytes = 0;
+        if rows == 0 {
+            return Ok(());
+        }
+        if !self.fits || self.plan.is_widened() {
+            // of no use any more, and perhaps not even equally long
+            let (seen, fits) = (std::mem::take(&mut self.seen), self.fits);
+            self.reset();
+            (self.seen, self.fits) = (seen, fits);
+            return Ok(());
+        }
+        let fault = |source| Fault { offset: 0, kind: FaultKind::Array(source) };
+        let arrays: Result<Vec<_>, _> = self.columns.iter_mut().map(Column::finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = arrays.and_then(|arrays| {
+            RecordBatch::try_new_with_options(self.plan.schema.clone(), arrays, &options)
+        });
+        let batch = batch.map_err(fault)?;
+        let most = self.plan.options.batch_rows();
+        for at in (0..rows).step_by(most) {
+            self.ready.push(batch.slice(at, most.min(rows - at)));
+        }
+        Ok(())
+    }
+
+    /// False: nobody wants more.
+    fn hand_on(&mut self, take: &mut dyn FnMut(RecordBatch, u64) -> bool) -> Result<bool, Fault> {
+        Ok(self.ready.drain(..).all(|batch| take(batch, 0)))
+    }
+}
+
+/// Which field holds the byte that is not UTF-8.
+fn broken(
+    cutter: &Cutter,
+    block: &super::block::Block<'_>,
+    at: usize,
+    width: usize,
+) -> (usize, FaultKind) {
+    let row = (0..block.rows()).rev().find(|&row| cutter.start(row) <= at).unwrap_or(0);
+    let is_sound =
+        |column| std::str::from_utf8(block.column(column).nth(row).unwrap_or_default()).is_ok();
+    let field = (0..width).find(|&column| !is_sound(column)).map_or(1, |column| column + 1);
+    (cutter.start(row), FaultKind::NotUtf8 { field })
 }

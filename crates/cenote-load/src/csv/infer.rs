@@ -6,23 +6,29 @@
 
 use arrow_schema::{DataType, TimeUnit};
 
-const BOOL: u16 = 1;
-const INT: u16 = 1 << 1;
+use super::moment::iso;
+use super::rules::Rules;
+
+pub(super) const BOOL: u16 = 1;
+pub(super) const INT: u16 = 1 << 1;
 /// Whole, but not in 64 bits.
-const BIG: u16 = 1 << 2;
-const FLOAT: u16 = 1 << 3;
-const DATE: u16 = 1 << 4;
-const SECOND: u16 = 1 << 5;
-const MILLI: u16 = 1 << 6;
-const MICRO: u16 = 1 << 7;
-const NANO: u16 = 1 << 8;
+pub(super) const BIG: u16 = 1 << 2;
+pub(super) const FLOAT: u16 = 1 << 3;
+pub(super) const DATE: u16 = 1 << 4;
+pub(super) const SECOND: u16 = 1 << 5;
+pub(super) const MILLI: u16 = 1 << 6;
+pub(super) const MICRO: u16 = 1 << 7;
+pub(super) const NANO: u16 = 1 << 8;
 /// A timestamp without a zone.
-const NAIVE: u16 = 1 << 9;
+pub(super) const NAIVE: u16 = 1 << 9;
 /// A timestamp with one.
-const ZONED: u16 = 1 << 10;
+pub(super) const ZONED: u16 = 1 << 10;
 /// A year that 64 bits of nanoseconds do not reach.
-const FAR: u16 = 1 << 11;
-const TEXT: u16 = 1 << 12;
+pub(super) const FAR: u16 = 1 << 11;
+pub(super) const TEXT: u16 = 1 << 12;
+
+/// Whatever is a number.
+pub(super) const NUMBER: u16 = INT | BIG | FLOAT;
 
 const TEMPORAL: u16 = DATE | SECOND | MILLI | MICRO | NANO | NAIVE | ZONED | FAR;
 
@@ -31,11 +37,29 @@ const TEMPORAL: u16 = DATE | SECOND | MILLI | MICRO | NANO | NAIVE | ZONED | FAR
 pub(crate) struct Seen(u16);
 
 impl Seen {
+    /// A date that nanoseconds do not reach.
+    pub(super) const FAR_DATES: Self = Self(DATE | FAR);
+
     /// Takes one value that is not null into account.
-    pub(crate) fn add(&mut self, text: &[u8]) {
+    pub(super) fn add(&mut self, text: &[u8], rules: &Rules) {
         if self.0 & TEXT == 0 {
-            self.0 |= classify(text);
+            self.0 |= rules.classify(text);
         }
+    }
+
+    /// No value was seen.
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether the type is text whatever else may come.
+    pub(super) fn is_text(self) -> bool {
+        self.0 & TEXT != 0
+    }
+
+    /// Whether the type is text only until a fraction turns up.
+    pub(super) fn is_big(self) -> bool {
+        self.0 & BIG != 0 && self.0 & !(INT | BIG) == 0
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -68,19 +92,25 @@ impl Seen {
         if zoned && self.0 & (NAIVE | DATE) != 0 || self.0 & NANO != 0 && self.0 & FAR != 0 {
             return None;
         }
-        let unit = match self.0 {
-            seen if seen & NANO != 0 => TimeUnit::Nanosecond,
-            seen if seen & MICRO != 0 => TimeUnit::Microsecond,
-            seen if seen & MILLI != 0 => TimeUnit::Millisecond,
-            _ => TimeUnit::Second,
-        };
-        Some(DataType::Timestamp(unit, zoned.then(|| "UTC".into())))
+        Some(DataType::Timestamp(finest(self.0), zoned.then(|| "UTC".into())))
     }
 }
 
-fn classify(text: &[u8]) -> u16 {
+/// The unit that a fraction of a second asks for.
+pub(super) fn finest(class: u16) -> TimeUnit {
+    match class {
+        class if class & NANO != 0 => TimeUnit::Nanosecond,
+        class if class & MICRO != 0 => TimeUnit::Microsecond,
+        class if class & MILLI != 0 => TimeUnit::Millisecond,
+        _ => TimeUnit::Second,
+    }
+}
+
+pub(super) fn classify(text: &[u8]) -> u16 {
     match text {
-        [b'0'..=b'9', ..] if text.len() >= 10 && text[4] == b'-' => temporal(text).unwrap_or(TEXT),
+        [b'0'..=b'9', ..] if text.len() >= 10 && text[4] == b'-' => {
+            iso(text).map_or(TEXT, |moment| moment.class)
+        }
         [b'0'..=b'9' | b'+' | b'-' | b'.', ..] => number(text).unwrap_or(TEXT),
         b"NaN" | b"nan" | b"inf" => FLOAT,
         // numbers, and only they, may have blanks around them
@@ -93,7 +123,7 @@ fn classify(text: &[u8]) -> u16 {
     }
 }
 
-fn number(text: &[u8]) -> Option<u16> {
+pub(super) fn number(text: &[u8]) -> Option<u16> {
     let text = text.trim_ascii_end();
     let unsigned = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     if unsigned == b"inf" {
@@ -133,75 +163,8 @@ fn number(text: &[u8]) -> Option<u16> {
 }
 
 /// How many digits the text begins with.
-fn digits(text: &[u8]) -> usize {
+pub(super) fn digits(text: &[u8]) -> usize {
     text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len())
-}
-
-/// A number of exactly these digits.
-fn fixed(text: &[u8]) -> Option<u16> {
-    text.iter()
-        .try_fold(0, |sum: u16, b| b.is_ascii_digit().then(|| sum * 10 + u16::from(b - b'0')))
-}
-
-/// Two digits below `limit`.
-fn two(text: &[u8], limit: u16) -> Option<u16> {
-    fixed(text).filter(|&value| text.len() == 2 && value < limit)
-}
-
-fn temporal(text: &[u8]) -> Option<u16> {
-    if text[4] != b'-' || text[7] != b'-' {
-        return None;
-    }
-    let (year, month, day) = (fixed(&text[..4])?, two(&text[5..7], 13)?, two(&text[8..10], 32)?);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        2 if leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    };
-    if month == 0 || day == 0 || day > days {
-        return None;
-    }
-    let far = if (1678..2262).contains(&year) { 0 } else { FAR };
-    let [b'T' | b' ', time @ ..] = &text[10..] else {
-        return (text.len() == 10).then_some(DATE | far);
-    };
-    if time.len() < 8 || time[2] != b':' || time[5] != b':' {
-        return None;
-    }
-    two(&time[..2], 24)?;
-    two(&time[3..5], 60)?;
-    two(&time[6..8], 60)?;
-    let (unit, rest) = match time[8..].strip_prefix(b".") {
-        None => (SECOND, &time[8..]),
-        Some(fraction) => {
-            let unit = match digits(fraction) {
-                1..=3 => MILLI,
-                4..=6 => MICRO,
-                7..=9 => NANO,
-                _ => return None,
-            };
-            (unit, &fraction[digits(fraction)..])
-        }
-    };
-    Some(unit | far | zone(rest)?)
-}
-
-fn zone(text: &[u8]) -> Option<u16> {
-    match text {
-        [] => Some(NAIVE),
-        b"Z" => Some(ZONED),
-        [b'+' | b'-', hour @ ..] if hour.len() >= 2 => {
-            two(&hour[..2], 24)?;
-            match &hour[2..] {
-                [] => {}
-                [b':', minute @ ..] | minute => drop(two(minute, 60)?),
-            }
-            Some(ZONED)
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]

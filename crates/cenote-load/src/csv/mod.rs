@@ -1,38 +1,46 @@
-//! CSV: scanned whole to learn types and to find *cuts*, then decoded cut by cut.
+//! CSV: one pass over the bytes, with types that all values decide.
 //!
-//! A cut is a run of whole records, at most [`MAX_CUT_BYTES`] of text (or one longer
-//! record). It is the unit of decoding: the text of a cut is read into memory and
-//! arrow-csv turns it into one batch. In a plain file each cut can be read by itself, so
-//! that one large file is decoded by all threads.
+//! Opening looks at the first records of a few files; that gives types to begin with. Then
+//! threads decode *parts*: a piece of a large file, or some small files together. A part is
+//! read block by block; a block is cut into fields ([`index`], [`records`]), and each column
+//! of it parsed in a loop of its own into the arrays of the batch ([`column`]).
 //!
-//! The scanner and arrow-csv split records with the same parser (`csv_core`): the two passes
-//! cannot disagree about where a record ends.
+//! A value that does not fit the type that its column has so far is no error where the type
+//! was not declared: what the values of its block look like is noted ([`infer`]), no batch is
+//! given out any more, and once all files are read the load begins again, with types that
+//! hold everything that was seen. Types only ever widen, in a few steps, and a pass in which
+//! every value fits is the last one. So the outcome is that of all values in all files and
+//! depends on neither the sample nor the pieces nor the threads.
 
+mod block;
+mod chain;
+mod column;
+mod declared;
 mod decode;
+mod dialect;
+mod head;
+mod index;
 mod infer;
+mod moment;
 mod plan;
-mod scan;
+mod records;
+mod rules;
+mod text;
+mod value;
 
 pub(crate) use plan::CsvPlan;
 
-/// Text of a cut, and so about what a thread holds while it decodes.
-pub const MAX_CUT_BYTES: u64 = 8 << 20;
+/// Text that is cut and parsed at once: its fields stay in the processor's cache.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Least text of a part.
+const MIN_PART_BYTES: u64 = 1 << 20;
+
+/// Most text of a part, and so about what a thread holds as arrays.
+pub const MAX_PART_BYTES: u64 = 8 << 20;
 
 /// Longest record. It bounds what an unclosed quote can swallow.
 pub const MAX_RECORD_BYTES: usize = 16 << 20;
 
 /// Most columns.
 pub const MAX_COLUMNS: usize = 1 << 16;
-
-/// A run of whole records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cut {
-    /// Where it begins in the uncompressed text.
-    offset: u64,
-    /// Its length.
-    bytes: u64,
-    /// Line at which it begins, from 1.
-    line: u64,
-    /// Its records.
-    rows: usize,
-}

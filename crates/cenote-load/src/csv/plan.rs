@@ -1,265 +1,316 @@
-//! The first pass: every CSV file is scanned whole, the findings become one schema.
+//! What is known before decoding: columns, their types so far, and who decodes what.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_csv::reader::Format;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use regex::Regex;
 
+use super::chain::Chain;
+use super::dialect::{Dialect, sniff};
+use super::head::{self, Head};
 use super::infer::Seen;
-use super::scan::Scanner;
-use super::{Cut, MAX_CUT_BYTES};
+use super::rules::Rules;
+use super::{MAX_PART_BYTES, MIN_PART_BYTES};
 use crate::error::LoadError;
 use crate::file::InputFile;
 use crate::join::column_order;
 use crate::meter::Meter;
 use crate::options::Options;
 
-/// All that the second pass needs.
+/// Files whose first records are looked at.
+const SAMPLED_FILES: usize = 8;
+
+/// Parts a thread, so that none waits long for the others at the end.
+const PARTS_A_THREAD: u64 = 4;
+
+/// CSV files, and the types that their columns have as far as is known.
+///
+/// Clones are the same plan: all say what they have seen to the same place.
+#[derive(Debug, Clone)]
+pub(crate) struct CsvPlan(Arc<Inner>);
+
 #[derive(Debug)]
-pub(crate) struct CsvPlan {
-    pub(crate) schema: SchemaRef,
-    pub(super) scans: Vec<CsvFile>,
+pub(super) struct Inner {
+    pub(super) files: Vec<InputFile>,
+    pub(super) options: Options,
+    pub(super) dialect: Dialect,
+    pub(super) rules: Rules,
+    pub(super) meter: Meter,
+    /// All columns, as the first file has them.
+    columns: Vec<String>,
+    /// Which of them are taken.
+    taken: Vec<usize>,
+    /// For each that is taken: its declared type.
+    pub(super) declared: Vec<Option<DataType>>,
+    /// For each that is taken: what it was seen to hold when the plan was made.
+    pub(super) seen: Vec<Seen>,
+    pub(super) schema: SchemaRef,
+    pub(super) parts: Vec<Vec<Piece>>,
+    /// What decoding has seen, and where the types turn out too narrow.
+    found: Mutex<Vec<Seen>>,
+    widened: AtomicBool,
+    blank: Mutex<Vec<usize>>,
 }
 
-/// One file's part in the plan.
-#[derive(Debug)]
-pub(crate) struct CsvFile {
-    pub(crate) cuts: Vec<Cut>,
-    /// For each column of the schema, which one of the file it is; none: the same.
-    pub(super) order: Option<Vec<usize>>,
-    pub(super) format: Format,
-    delimiter: u8,
+/// A run of records of one file.
+#[derive(Debug, Clone)]
+pub(super) struct Piece {
+    pub(super) file: usize,
+    /// None: the whole file.
+    pub(super) split: Option<Split>,
 }
 
-impl CsvFile {
-    pub(super) fn delimiter(&self) -> u8 {
-        self.delimiter
-    }
-
-    pub(crate) fn rows(&self) -> u64 {
-        self.cuts.iter().map(|cut| cut.rows as u64).sum()
-    }
-
-    /// Length of the text.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.cuts.iter().map(|cut| cut.bytes).sum()
-    }
+/// One piece of several.
+#[derive(Debug, Clone)]
+pub(super) struct Split {
+    pub(super) chain: Arc<Chain>,
+    pub(super) layout: Arc<Layout>,
+    pub(super) index: usize,
+    /// The first byte that may begin a record of it.
+    pub(super) begin: u64,
+    /// The first one of the next piece.
+    pub(super) end: u64,
 }
 
-/// What scanning one file found out. Without a header there are no columns.
-#[derive(Debug)]
-struct Scan {
-    header: Vec<String>,
-    seen: Vec<Seen>,
-    cuts: Vec<Cut>,
+/// Where the columns stand in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Fields of a record.
+    pub(super) width: usize,
+    /// For each column that is taken, which one of the file it is.
+    pub(super) map: Vec<usize>,
+    /// Where the first record begins.
+    pub(super) body: u64,
 }
 
 impl CsvPlan {
-    /// Scans the files; those without even a header are taken out of `files`.
+    /// Looks at the heads of some files.
+    ///
+    /// Cost: at most [`SAMPLED_FILES`] heads of a quarter MiB, and those of files that are
+    /// split.
     pub(crate) fn new(
-        files: &mut Vec<InputFile>,
+        files: Vec<InputFile>,
         options: &Options,
         meter: &Meter,
     ) -> Result<Self, LoadError> {
-        let nulls = null_pattern(&options.null_values)?;
-        let scans = scan_all(files, options, nulls.as_ref(), meter)?;
-        let first_name = files[0].name.clone();
-        let blank: Vec<bool> = scans.iter().map(|scan| scan.header.is_empty()).collect();
-        let mut keep = blank.iter().map(|blank| !blank);
-        files.retain(|_| keep.next().unwrap_or(true));
-        let mut scans = scans.into_iter().filter(|scan| !scan.header.is_empty());
-
-        let Some(first) = scans.next() else {
-            return Err(LoadError::Empty { file: first_name });
+        let mut dialect = Dialect::new(options, options.delimiter.unwrap_or(b','));
+        let mut first = None;
+        for (index, file) in files.iter().enumerate() {
+            let named = delimiter_of_name(file).or(options.delimiter);
+            if let Some(delimiter) = named {
+                dialect.delimiter = delimiter;
+            }
+            let read = |text: &[u8], whole| {
+                let delimiter = named.unwrap_or_else(|| sniff(text, whole, &dialect));
+                Dialect { delimiter, ..dialect.clone() }
+            };
+            let (chosen, head) = head::read_with(file, options, read)?;
+            dialect = chosen;
+            if let Some(head) = head {
+                first = Some((index, head));
+                break;
+            }
+            if meter.cancelled() {
+                return Err(LoadError::Cancelled);
+            }
+        }
+        let Some((first, head)) = first else {
+            return Err(LoadError::Empty { file: files[0].name.clone() });
         };
-        let (mut columns, mut seen) = (first.header, first.seen);
-        let mut plan = vec![(first.cuts, None)];
-        for scan in scans {
-            let (first, file) = (&files[0].name, &files[plan.len()].name);
-            let order = column_order(first, &columns, file, &scan.header)?;
-            for (column, seen) in seen.iter_mut().enumerate() {
-                seen.merge(scan.seen[order.as_ref().map_or(column, |order| order[column])]);
-            }
-            plan.push((scan.cuts, order));
-        }
-        if let Some(declared) = declared_names(options, columns.len()) {
-            columns = declared;
-        }
-        let schema = Arc::new(Schema::new(apply_declared(&columns, &seen, options)?));
-        let scans = plan.into_iter().zip(&*files).map(|((cuts, order), file)| {
-            let delimiter = delimiter(file, options);
-            let mut format = Format::default().with_header(false).with_delimiter(delimiter);
-            if let Some(nulls) = &nulls {
-                format = format.with_null_regex(nulls.clone());
-            }
-            CsvFile { cuts, order, format, delimiter }
-        });
-        Ok(Self { schema, scans: scans.collect() })
+        let columns = head::columns(&files[first].name, &head.names, options)?;
+        let taken = head::taken(&files[first].name, &columns, options)?;
+        let names: Vec<&String> = taken.iter().map(|&at| &columns[at]).collect();
+        let declared = head::declared(&names, &columns, options)?;
+        let (seen, rules) = (vec![Seen::default(); taken.len()], Rules::new(options)?);
+        let mut inner = Inner {
+            files,
+            options: options.clone(),
+            dialect,
+            rules,
+            meter: meter.clone(),
+            columns,
+            taken,
+            declared,
+            seen,
+            schema: Arc::new(Schema::empty()),
+            parts: Vec::new(),
+            found: Mutex::default(),
+            widened: AtomicBool::new(false),
+            blank: Mutex::default(),
+        };
+        inner.sample(first)?;
+        inner.parts = inner.split()?;
+        inner.schema = inner.schema();
+        Ok(Self(Arc::new(inner)))
     }
 
-    pub(crate) fn file(&self, index: usize) -> &CsvFile {
-        &self.scans[index]
+    pub(crate) fn schema(&self) -> SchemaRef {
+        self.0.schema.clone()
     }
 
-    pub(crate) fn rows(&self) -> u64 {
-        self.scans.iter().map(CsvFile::rows).sum()
+    pub(super) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    /// Parts, each with its last file.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = usize> {
+        self.0.parts.iter().filter_map(|pieces| Some(pieces.last()?.file))
+    }
+
+    /// Whether a value asked for a wider type than its column has here: nothing that was
+    /// decoded is of use then.
+    pub(crate) fn is_widened(&self) -> bool {
+        self.0.widened.load(Relaxed)
+    }
+
+    /// The plan that all values that were seen ask for, over files that have a content.
+    pub(crate) fn next(&self) -> Result<Self, LoadError> {
+        let inner = &*self.0;
+        let blank = inner.blank.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let files = inner.files.iter().enumerate().filter(|(at, _)| !blank.contains(at));
+        let mut seen = inner.seen.clone();
+        let found = inner.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for (seen, found) in seen.iter_mut().zip(&*found) {
+            seen.merge(*found);
+        }
+        let mut next = Inner {
+            files: files.map(|(_, file)| file.clone()).collect(),
+            options: inner.options.clone(),
+            dialect: inner.dialect.clone(),
+            rules: inner.rules.clone(),
+            meter: inner.meter.clone(),
+            columns: inner.columns.clone(),
+            taken: inner.taken.clone(),
+            declared: inner.declared.clone(),
+            seen,
+            schema: inner.schema.clone(),
+            parts: Vec::new(),
+            found: Mutex::default(),
+            widened: AtomicBool::new(false),
+            blank: Mutex::default(),
+        };
+        next.parts = next.split()?;
+        next.schema = next.schema();
+        Ok(Self(Arc::new(next)))
+    }
+
+    pub(crate) fn files(&self) -> &[InputFile] {
+        &self.0.files
     }
 }
 
-fn null_pattern(values: &[String]) -> Result<Option<Regex>, LoadError> {
-    if values.iter().all(String::is_empty) {
-        return Ok(None);
-    }
-    let values: Vec<String> = values.iter().map(|value| regex::escape(value)).collect();
-    let pattern = Regex::new(&format!("^(?:|{})$", values.join("|")));
-    pattern.map(Some).map_err(|_| LoadError::NullValues)
-}
-
-fn delimiter(file: &InputFile, options: &Options) -> u8 {
+/// A tab, where the name says so.
+fn delimiter_of_name(file: &InputFile) -> Option<u8> {
     let name = file.name.to_string().to_ascii_lowercase();
-    let tabs = name.ends_with(".tsv") || name.ends_with(".tsv.gz");
-    options.delimiter.unwrap_or(if tabs { b'\t' } else { b',' })
+    let name = [".gz", ".zst", ".bz2", ".xz"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end))
+        .unwrap_or(&name)
+        .to_owned();
+    name.ends_with(".tsv").then_some(b'\t')
 }
 
-/// The declared names, where they name the columns of files without a header.
-fn declared_names(options: &Options, columns: usize) -> Option<Vec<String>> {
-    let declared = options.schema.as_ref().filter(|_| !options.header)?;
-    let names = declared.fields().iter().map(|field| field.name().clone());
-    (names.len() == columns).then(|| names.collect())
-}
+impl Inner {
+    fn schema(&self) -> SchemaRef {
+        let fields = self.taken.iter().zip(&self.declared).zip(&self.seen);
+        let fields = fields.map(|((&column, declared), seen)| {
+            let data_type = declared.clone().unwrap_or_else(|| seen.data_type());
+            Field::new(&self.columns[column], data_type, true)
+        });
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
 
-fn apply_declared(
-    columns: &[String],
-    seen: &[Seen],
-    options: &Options,
-) -> Result<Vec<Field>, LoadError> {
-    let mut types: Vec<DataType> = seen.iter().map(|seen| seen.data_type()).collect();
-    for declared in options.schema.iter().flat_map(|schema| schema.fields()) {
-        let mut unknown = true;
-        for (column, data_type) in columns.iter().zip(&mut types) {
-            if column == declared.name() {
-                *data_type = declared.data_type().clone();
-                unknown = false;
+    /// Where the columns stand in a file with this head.
+    pub(super) fn layout(&self, file: &InputFile, head: &Head) -> Result<Layout, LoadError> {
+        let (width, body) = (head.names.len(), head.body);
+        let names = head::columns_like(&self.columns, &head.names, &self.options);
+        let order = column_order(&self.files[0].name, &self.columns, &file.name, &names)?;
+        let place = |&column: &usize| order.as_ref().map_or(column, |order| order[column]);
+        Ok(Layout { width, map: self.taken.iter().map(place).collect(), body })
+    }
+
+    /// Types as the first records have them. An error here is one that decoding finds too,
+    /// and in the order of the files.
+    fn sample(&mut self, first: usize) -> Result<(), LoadError> {
+        let step = (self.files.len() - first).div_ceil(SAMPLED_FILES).max(1);
+        let mut seen = std::mem::take(&mut self.seen);
+        for file in self.files[first..].iter().step_by(step) {
+            if self.meter.cancelled() {
+                return Err(LoadError::Cancelled);
+            }
+            let sampled = file.guarded(|| head::sample(self, file, &mut seen));
+            if sampled.is_err() {
+                break;
             }
         }
-        if unknown {
-            let (column, known) = (declared.name().clone(), columns.to_vec());
-            return Err(LoadError::UnknownColumn { column, known });
-        }
+        self.seen = seen;
+        Ok(())
     }
-    Ok(columns.iter().zip(types).map(|(name, t)| Field::new(name, t, true)).collect())
-}
 
-/// Scans in several threads. Of several errors the one of the earliest file is returned:
-/// files are taken in order, so all earlier ones are finished.
-fn scan_all(
-    files: &[InputFile],
-    options: &Options,
-    nulls: Option<&Regex>,
-    meter: &Meter,
-) -> Result<Vec<Scan>, LoadError> {
-    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let work = || {
-        let mut done = Vec::new();
-        while !failed.load(Relaxed) {
-            let index = next.fetch_add(1, Relaxed);
-            let Some(file) = files.get(index) else { break };
-            let scan = file.guarded(|| scan(file, options, nulls, meter));
-            failed.fetch_or(scan.is_err(), Relaxed);
-            done.push((index, scan));
-        }
-        done
-    };
-    let mut done = std::thread::scope(|scope| {
-        let threads = options.threads().min(files.len());
-        // a thread that cannot be started is not missed: this one does the work
-        let others: Vec<_> = (1..threads)
-            .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok())
-            .collect();
-        let mut done = work();
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, scan)| scan).collect()
-}
-
-fn scan(
-    file: &InputFile,
-    options: &Options,
-    nulls: Option<&Regex>,
-    meter: &Meter,
-) -> Result<Scan, LoadError> {
-    let scan = file.with_metered_bytes(meter, |reader| {
-        let mut scanner = Scanner::new(file, reader, delimiter(file, options), (0, 1))?;
-        let mut scan = Scan { header: Vec::new(), seen: Vec::new(), cuts: Vec::new() };
-        let mut looked = Vec::new();
-        let mut rows = options.header;
-        while let Some(record) = scanner.next()? {
-            if scan.header.is_empty() {
-                scan.header = header(record.fields(), options.header);
-                scan.seen = vec![Seen::default(); record.len()];
-                looked = undeclared(&scan.header, options);
-                if std::mem::take(&mut rows) {
+    /// Small files together, large ones in pieces.
+    fn split(&self) -> Result<Vec<Vec<Piece>>, LoadError> {
+        let total: u64 = self.files.iter().map(|file| file.bytes).sum();
+        let wanted = total / (self.options.threads() as u64 * PARTS_A_THREAD);
+        let size = wanted.clamp(MIN_PART_BYTES, MAX_PART_BYTES);
+        let (mut parts, mut group, mut grouped) = (Vec::new(), Vec::new(), 0);
+        for (file, input) in self.files.iter().enumerate() {
+            if input.is_plain() && input.bytes > size / 2 * 3 {
+                let head = head::read(input, &self.options, &self.dialect)?;
+                if let Some(head) = head {
+                    parts.extend((!group.is_empty()).then(|| std::mem::take(&mut group)));
+                    grouped = 0;
+                    let layout = Arc::new(self.layout(input, &head)?);
+                    parts.extend(pieces(file, input.bytes, size, &layout).map(|piece| vec![piece]));
                     continue;
                 }
             }
-            let expected = scan.header.len();
-            if record.len() != expected {
-                let (file, line, found) = (file.name.clone(), record.line, record.len());
-                return Err(LoadError::Ragged { file, line, expected, found });
-            }
-            if cut(&mut scan.cuts, record.offset, record.line, options) && meter.cancelled() {
-                return Err(LoadError::Cancelled);
-            }
-            for ((field, seen), look) in record.fields().zip(&mut scan.seen).zip(&looked) {
-                let null = || nulls.is_some_and(|nulls| nulls.is_match(field));
-                if *look && !field.is_empty() && !null() {
-                    seen.add(field.as_bytes());
-                }
+            group.push(Piece { file, split: None });
+            // what is compressed is about four times as long
+            grouped += if input.is_plain() { input.bytes } else { input.bytes * 4 };
+            if grouped >= size {
+                parts.push(std::mem::take(&mut group));
+                grouped = 0;
             }
         }
-        if let Some(last) = scan.cuts.last_mut() {
-            last.bytes = scanner.offset() - last.offset;
-        }
-        Ok(scan)
-    })?;
-    if meter.cancelled() { Err(LoadError::Cancelled) } else { Ok(scan) }
-}
-
-/// Counts a record that begins here into the last cut, or opens another.
-fn cut(cuts: &mut Vec<Cut>, offset: u64, line: u64, options: &Options) -> bool {
-    if let Some(last) = cuts.last_mut() {
-        if last.rows < options.batch_rows() && offset - last.offset < MAX_CUT_BYTES {
-            last.rows += 1;
-            return false;
-        }
-        last.bytes = offset - last.offset;
+        parts.extend((!group.is_empty()).then_some(group));
+        Ok(parts)
     }
-    cuts.push(Cut { offset, bytes: 0, line, rows: 1 });
-    true
-}
 
-/// Column names; a column without one is called by its number.
-fn header<'a>(fields: impl Iterator<Item = &'a str>, named: bool) -> Vec<String> {
-    let names = fields.enumerate().map(|(index, name)| match name {
-        name if named && !name.is_empty() => name.into(),
-        _ => format!("column_{}", index + 1),
-    });
-    names.collect()
-}
-
-/// Which columns need inference.
-fn undeclared(header: &[String], options: &Options) -> Vec<bool> {
-    if declared_names(options, header.len()).is_some() {
-        return vec![false; header.len()];
+    /// What decoding a part has seen.
+    pub(super) fn tell(&self, seen: &[Seen], fits: bool) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.resize(self.seen.len(), Seen::default());
+        for (found, seen) in found.iter_mut().zip(seen) {
+            found.merge(*seen);
+        }
+        // a type of all values may differ from that of those which the plan knew
+        let types = self.declared.iter().zip(self.seen.iter().zip(&*found));
+        let same = types.filter(|(declared, _)| declared.is_none()).all(|(_, (seen, found))| {
+            let mut both = *seen;
+            both.merge(*found);
+            both.data_type() == seen.data_type()
+        });
+        self.widened.fetch_or(!fits || !same, Relaxed);
     }
-    let declared = |name: &String| {
-        options.schema.as_ref().is_some_and(|schema| schema.field_with_name(name).is_ok())
-    };
-    header.iter().map(|name| !declared(name)).collect()
+
+    pub(super) fn is_blank(&self, file: usize) {
+        self.blank.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+    }
+
+    pub(super) fn is_widened(&self) -> bool {
+        self.widened.load(Relaxed)
+    }
+}
+
+fn pieces(file: usize, bytes: u64, size: u64, layout: &Arc<Layout>) -> impl Iterator<Item = Piece> {
+    let count = usize::try_from((bytes / size).max(1)).unwrap_or(usize::MAX);
+    let chain = Arc::new(Chain::new(count));
+    let layout = layout.clone();
+    (0..count).map(move |index| {
+        // before the first record there is nothing to guess at
+        let begin = (index as u64 * size).max(layout.body);
+        let end = if index + 1 == count { u64::MAX } else { (index as u64 + 1) * size };
+        let (chain, layout) = (chain.clone(), layout.clone());
+        Piece { file, split: Some(Split { chain, layout, index, begin, end }) }
+    })
 }

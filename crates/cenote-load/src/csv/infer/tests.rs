@@ -7,10 +7,12 @@ use arrow_schema::{Field, Schema};
 use proptest::prelude::*;
 
 use super::*;
+use crate::options::Options;
 
 fn type_of(values: &[&str]) -> DataType {
     let mut seen = Seen::default();
-    values.iter().for_each(|value| seen.add(value.as_bytes()));
+    let rules = Rules::new(&Options::default()).unwrap();
+    values.iter().for_each(|value| seen.add(value.as_bytes(), &rules));
     seen.data_type()
 }
 

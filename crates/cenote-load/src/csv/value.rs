@@ -1,0 +1,103 @@
+//! Numbers, from text to value.
+//!
+//! The inferring readers take exactly what [`super::infer`] gives the class to.
+
+use super::infer::{self, BIG, FLOAT, INT};
+
+/// A whole number without leading zeros, which fits.
+pub(super) fn whole(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() || digits.len() > 18 || digits[0] == b'0' && digits.len() > 1 {
+        return rare_whole(text);
+    }
+    let mut value = 0i64;
+    for &byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return rare_whole(text);
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    Some(if negative { -value } else { value })
+}
+
+/// Blanks around it, or 19 digits.
+#[cold]
+fn rare_whole(text: &[u8]) -> Option<i64> {
+    let class = infer::classify(text);
+    std::str::from_utf8(text.trim_ascii()).ok().filter(|_| class == INT)?.parse().ok()
+}
+
+/// Powers of ten that a double holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// A number, rounded correctly.
+///
+/// Up to 15 digits and no exponent, mantissa and power of ten are exact, so that one division
+/// rounds once (Clinger 1990); all else is left to the standard library.
+pub(super) fn float(text: &[u8]) -> Option<f64> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if digits.len() > 16 || digits.is_empty() {
+        return rare_float(text);
+    }
+    let (mut mantissa, mut point) = (0u64, usize::MAX);
+    for (at, &byte) in digits.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            mantissa = mantissa * 10 + u64::from(digit);
+        } else if byte == b'.' && point == usize::MAX {
+            point = at;
+        } else {
+            return rare_float(text);
+        }
+    }
+    let decimals = if point == usize::MAX { 0 } else { digits.len() - 1 - point };
+    let padded = point == usize::MAX && digits.len() > 1 && digits[0] == b'0';
+    if padded || mantissa > 1 << 53 || digits.len() == 1 && point == 0 {
+        return rare_float(text);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "at most 2^53")]
+    let value = mantissa as f64 / POWERS[decimals];
+    Some(if negative { -value } else { value })
+}
+
+#[cold]
+fn rare_float(text: &[u8]) -> Option<f64> {
+    let number = infer::classify(text) & (INT | BIG | FLOAT) != 0;
+    std::str::from_utf8(text.trim_ascii()).ok().filter(|_| number)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+
+        /// The standard library, on what inference admits.
+        #[test]
+        fn numbers_are_those_of_the_standard_library(
+            text in "[ \t]?[-+]?[0-9]{0,20}[.]?[0-9]{0,6}([eE][-+]?[0-9]{0,3})?[ ]?|nan|NaN|-?inf"
+        ) {
+            let class = if text.is_empty() { infer::TEXT } else { infer::classify(text.as_bytes()) };
+            let trimmed = text.trim_matches([' ', '\t']);
+            let wanted = (class == INT).then(|| trimmed.parse::<i64>().unwrap());
+            prop_assert_eq!(whole(text.as_bytes()), wanted);
+            let wanted = (class & infer::NUMBER == class).then(|| trimmed.parse::<f64>().unwrap().to_bits());
+            prop_assert_eq!(float(text.as_bytes()).map(f64::to_bits), wanted, "{}", text);
+        }
+    }
+}
