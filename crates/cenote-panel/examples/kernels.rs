@@ -1,0 +1,103 @@
+//! Time of single operators, one thread: nanoseconds a cell.
+//!
+//! `RAYON_NUM_THREADS=1 cargo run --release -p cenote-panel --example kernels [ROWS SYMBOLS]`
+
+#![allow(clippy::print_stdout, reason = "its output")]
+
+use std::time::Instant;
+
+use cenote_panel::{Binary, Engine, Graph, NodeId, Op, Plan, RowOp, Window, Window2};
+
+fn main() {
+    let mut args = std::env::args().skip(1).filter_map(|arg| arg.parse().ok());
+    let (rows, symbols) = (args.next().unwrap_or(500usize), args.next().unwrap_or(3000usize));
+    let (x, y) = (walk(rows, symbols, 1), walk(rows, symbols, 2));
+    let near: Vec<f64> =
+        x.iter().map(|x| f64::from_bits(1.0f64.to_bits() + x.to_bits() % 4096)).collect();
+    let mut cases: Vec<(String, Graph, NodeId)> = Vec::new();
+    let mut case = |name: &str, build: &dyn Fn(&mut Graph) -> NodeId| {
+        let mut graph = Graph::new();
+        let node = build(&mut graph);
+        cases.push((name.to_owned(), graph, node));
+    };
+    for op in [
+        Window::Sum,
+        Window::Mean,
+        Window::Std,
+        Window::Max,
+        Window::ArgMax,
+        Window::Rank,
+        Window::DecayLinear,
+        Window::Product,
+        Window::Skew,
+        Window::Median,
+        Window::Delay,
+    ] {
+        case(&format!("{op:?} 20"), &|g| {
+            let x = g.field("x");
+            g.add(Op::Window(op, 20), vec![x])
+        });
+    }
+    case("Corr 20", &|g| {
+        let (x, y) = (g.field("x"), g.field("y"));
+        g.add(Op::Window2(Window2::Corr, 20), vec![x, y])
+    });
+    case("x × y", &|g| {
+        let (x, y) = (g.field("x"), g.field("y"));
+        g.add(Op::Binary(Binary::Mul), vec![x, y])
+    });
+    for op in [RowOp::Rank, RowOp::Scale(1.0f64.to_bits()), RowOp::ZScore] {
+        case(&format!("{op:?}"), &|g| {
+            let x = g.field("x");
+            g.add(op.into(), vec![x])
+        });
+    }
+    case("Rank of nearly equal values", &|g| {
+        let near = g.field("near");
+        g.add(RowOp::Rank.into(), vec![near])
+    });
+    for (name, graph, node) in cases {
+        let plan = Plan::new(&graph, &[node]);
+        let fields: Vec<&[f64]> = plan
+            .graph()
+            .fields()
+            .iter()
+            .map(|field| match field.as_str() {
+                "x" => x.as_slice(),
+                "y" => y.as_slice(),
+                _ => near.as_slice(),
+            })
+            .collect();
+        let mut times: Vec<f64> = (0..5)
+            .map(|_| {
+                let mut engine = Engine::new(plan.clone(), symbols, 0);
+                let begin = Instant::now();
+                let mut seen = 0;
+                engine.push(&fields, rows, |_, _, out| seen += out.len());
+                assert_eq!(seen, rows * symbols);
+                begin.elapsed().as_secs_f64()
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        println!("{name:30} {:6.2} ns a cell", times[2] * 1e9 / (rows * symbols) as f64);
+    }
+}
+
+fn walk(rows: usize, symbols: usize, mut seed: u64) -> Vec<f64> {
+    let mut values = vec![100.0; rows * symbols];
+    for at in 0..rows * symbols {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        let step = (seed % 20_001) as f64 / 1e6 - 0.01;
+        let before = if at < symbols { 100.0 } else { values[at - symbols] };
+        values[at] = before * (1.0 + step);
+        if seed % 33 == 0 {
+            values[at] = f64::NAN;
+        }
+        if values[at].is_nan() && at >= symbols {
+            values[at] = if seed % 66 == 0 { f64::NAN } else { 100.0 };
+        }
+    }
+    values
+}

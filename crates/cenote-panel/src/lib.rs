@@ -1,0 +1,15 @@
+//! Factors over time × symbol panels, computed in one stream.
+
+mod graph;
+mod math;
+mod op;
+mod plan;
+mod row;
+mod run;
+mod tile;
+mod wide;
+
+pub use graph::{Graph, Node, NodeId};
+pub use op::{Binary, GroupOp, Op, Reach, RowOp, Unary, Window, Window2};
+pub use plan::Plan;
+pub use run::Engine;

@@ -1,0 +1,271 @@
+//! The operators: what each one reads, and how far back.
+//!
+//! There are three kinds. An *element* operator reads one row at one symbol. A *window*
+//! operator reads the last rows at one symbol. A *row* operator reads a whole row. The
+//! kernels are in `tile` (the first two) and `row`; the names by which formulas call them
+//! are in [`crate::names`].
+//!
+//! A missing value is NaN, and there is one rule: what reads a missing value is missing,
+//! unless the operator says otherwise. A window with a missing value in it is missing, and
+//! the next one without it is not: nothing that has left a window leaves a trace. Sums,
+//! products, extremes and ranks take an infinity for the number that it is; means, moments
+//! and lines over one are missing.
+
+use crate::tile::element;
+
+/// Rows that an operator reads before its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// So many.
+    Finite(u64),
+    /// All: the value depends on where the data begins.
+    Recursive,
+}
+
+impl Reach {
+    pub(crate) fn max(self, other: Reach) -> Reach {
+        match (self, other) {
+            (Reach::Finite(a), Reach::Finite(b)) => Reach::Finite(a.max(b)),
+            _ => Reach::Recursive,
+        }
+    }
+
+    pub(crate) fn plus(self, other: Reach) -> Reach {
+        match (self, other) {
+            (Reach::Finite(a), Reach::Finite(b)) => Reach::Finite(a.saturating_add(b)),
+            _ => Reach::Recursive,
+        }
+    }
+}
+
+/// Where an operator's work is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A field or a number.
+    Leaf,
+    /// Symbol by symbol.
+    Tile,
+    /// Row by row.
+    Row,
+}
+
+/// Of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unary {
+    /// −x.
+    Neg,
+    /// |x|.
+    Abs,
+    /// −1, 0 or 1.
+    Sign,
+    /// The natural logarithm; of 0 it is −∞, of less it is missing.
+    Log,
+    /// e to the x.
+    Exp,
+    /// The square root; of less than 0 it is missing.
+    Sqrt,
+    /// 1 where x is 0, else 0.
+    Not,
+    /// 1 where x is missing, else 0: never missing.
+    IsMissing,
+}
+
+/// Of two values at one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binary {
+    /// x + y.
+    Add,
+    /// x − y.
+    Sub,
+    /// x × y.
+    Mul,
+    /// x ÷ y, by IEEE: x ÷ 0 is infinite, 0 ÷ 0 missing.
+    Div,
+    /// x to the y, by IEEE; x × x for y = 2.
+    Pow,
+    /// sign(x) × |x| to the y.
+    SignedPow,
+    /// The smaller one.
+    Min,
+    /// The larger one.
+    Max,
+    /// 1 where x < y, else 0.
+    Less,
+    /// 1 where x ≤ y, else 0.
+    LessEqual,
+    /// 1 where x = y, else 0.
+    Equal,
+    /// 1 where x ≠ y, else 0.
+    NotEqual,
+    /// 1 where neither is 0, else 0.
+    And,
+    /// 1 where not both are 0, else 0.
+    Or,
+    /// x, or y where x is missing.
+    Coalesce,
+}
+
+/// Over the last rows of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Window {
+    /// The value so many rows ago.
+    Delay,
+    /// Σx.
+    Sum,
+    /// Σx ÷ n.
+    Mean,
+    /// The variance with n − 1; of a constant it is exactly 0.
+    Var,
+    /// Its square root.
+    Std,
+    /// The product.
+    Product,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// Where the smallest is, from 1 for the oldest; the oldest of equals.
+    ArgMin,
+    /// Where the largest is, likewise.
+    ArgMax,
+    /// The rank of the newest, from 1; equals share the mean of theirs.
+    Rank,
+    /// The middle one, or the mean of the middle two.
+    Median,
+    /// The mean with weights 1 for the oldest to n for the newest.
+    DecayLinear,
+    /// Skewness, as pandas corrects it; missing for a constant.
+    Skew,
+    /// Excess kurtosis, likewise.
+    Kurt,
+    /// The slope of x on the row number.
+    Slope,
+    /// The newest value less the line's at its row.
+    Residual,
+}
+
+/// Over the last rows of two inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Window2 {
+    /// The covariance with n − 1.
+    Cov,
+    /// Pearson's correlation, from −1 to 1; missing where either is constant.
+    Corr,
+    /// The slope of the first on the second; missing where the second is constant.
+    Beta,
+}
+
+/// Over a row; a missing value stays missing and counts nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowOp {
+    /// The rank, from 1/n to 1; equals share the mean of theirs.
+    Rank,
+    /// x × scale ÷ Σ|x|; the scale is a number of the operator.
+    Scale(u64),
+    /// x − mean.
+    Demean,
+    /// (x − mean) ÷ std, with n − 1; missing where the row is constant.
+    ZScore,
+    /// x within the quantiles p and 1 − p of the row (linear between ranks).
+    Winsorize(u64),
+    /// The bin from 1 to so many, by rank: ⌈rank × bins ÷ n⌉.
+    Bins(u32),
+}
+
+/// Over the groups of a row, given by a second input of codes; who has no code is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GroupOp {
+    /// x less its group's mean; 0 for one who is alone.
+    Neutralize,
+    /// The rank within the group.
+    Rank,
+}
+
+/// What a node does. Numbers are part of it, floats by their bits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A field of the panel.
+    Field(u32),
+    /// A number.
+    Constant(u64),
+    /// Of one value.
+    Unary(Unary),
+    /// Of two.
+    Binary(Binary),
+    /// The second where the first is not 0, else the third; missing where the first is.
+    Where,
+    /// Over so many rows of one input (for a delay: so many rows ago).
+    Window(Window, u32),
+    /// Over so many rows of two.
+    Window2(Window2, u32),
+    /// The exponentially weighted mean with this α, as pandas' `ewm(adjust=False)` from the
+    /// first value on. Reads all that came before.
+    EwmMean(u64),
+    /// Over a row.
+    Row(RowOp),
+    /// Over the groups of a row.
+    Group(GroupOp),
+}
+
+impl Op {
+    /// How many inputs.
+    #[must_use]
+    pub fn arity(&self) -> usize {
+        match self {
+            Op::Field(_) | Op::Constant(_) => 0,
+            Op::Unary(_) | Op::Window(..) | Op::EwmMean(_) | Op::Row(_) => 1,
+            Op::Binary(_) | Op::Window2(..) | Op::Group(_) => 2,
+            Op::Where => 3,
+        }
+    }
+
+    /// Rows before its own that it reads of its inputs.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        match *self {
+            Op::Window(Window::Delay, rows) => Reach::Finite(u64::from(rows)),
+            Op::Window(_, rows) | Op::Window2(_, rows) => {
+                Reach::Finite(u64::from(rows).saturating_sub(1))
+            }
+            Op::EwmMean(_) => Reach::Recursive,
+            _ => Reach::Finite(0),
+        }
+    }
+
+    /// Rows of its inputs that must be at hand with the newest one: 0 where only that.
+    pub(crate) fn history(&self) -> usize {
+        match *self {
+            Op::Window(Window::Delay, rows) => rows as usize + 1,
+            Op::Window(_, rows) | Op::Window2(_, rows) => rows as usize,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Op::Field(_) | Op::Constant(_) => Kind::Leaf,
+            Op::Row(_) | Op::Group(_) => Kind::Row,
+            _ => Kind::Tile,
+        }
+    }
+}
+
+impl Unary {
+    /// Its value for one number.
+    #[must_use]
+    pub fn apply(self, x: f64) -> f64 {
+        let mut out = [0.0];
+        element::unary(self, &[x], &mut out);
+        out[0]
+    }
+}
+
+impl Binary {
+    /// Its value for two numbers.
+    #[must_use]
+    pub fn apply(self, x: f64, y: f64) -> f64 {
+        let mut out = [0.0];
+        element::binary(self, &[x], &[y], &mut out);
+        out[0]
+    }
+}

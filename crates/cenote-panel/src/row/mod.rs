@@ -1,0 +1,121 @@
+//! What is computed row by row, over all symbols at one time.
+//!
+//! No output depends on the order of the symbols: ranks share what ties share, and sums are
+//! exact ([`exact`]). A missing value stays missing and counts nowhere.
+
+mod exact;
+mod group;
+mod rank;
+
+use crate::op::{GroupOp, RowOp};
+use exact::sum;
+use rank::Sorter;
+
+/// Memory that a thread reuses from row to row.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    sorter: Sorter,
+    values: Vec<f64>,
+    order: Vec<u32>,
+}
+
+/// One row of an operator.
+pub(crate) fn apply(op: RowOp, x: &[f64], out: &mut [f64], scratch: &mut Scratch) {
+    match op {
+        RowOp::Rank => {
+            let n = count(x);
+            scratch.sorter.ranks(x, out, |rank| rank / n);
+        }
+        RowOp::Bins(bins) => {
+            let (n, bins) = (count(x), f64::from(bins));
+            scratch.sorter.ranks(x, out, |rank| (rank * bins / n).ceil());
+        }
+        RowOp::Scale(to) => {
+            scratch.values.clear();
+            scratch.values.extend(x.iter().map(|x| x.abs()));
+            let (all, to) = (sum(&scratch.values), f64::from_bits(to));
+            each(x, out, |x| x * to / all);
+        }
+        RowOp::Demean => {
+            let mean = sum(x) / count(x);
+            each(x, out, |x| x - mean);
+        }
+        RowOp::ZScore => zscore(x, out, &mut scratch.values),
+        RowOp::Winsorize(p) => winsorize(f64::from_bits(p), x, out, &mut scratch.values),
+    }
+}
+
+/// One row of an operator over groups.
+pub(crate) fn apply_group(
+    op: GroupOp,
+    x: &[f64],
+    groups: &[f64],
+    out: &mut [f64],
+    scratch: &mut Scratch,
+) {
+    group::apply(op, x, groups, out, scratch);
+}
+
+fn each(x: &[f64], out: &mut [f64], f: impl Fn(f64) -> f64) {
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out = f(x);
+    }
+}
+
+/// Values that are there.
+#[expect(clippy::cast_precision_loss, reason = "at most as many as symbols")]
+fn count(x: &[f64]) -> f64 {
+    x.iter().filter(|x| !x.is_nan()).count() as f64
+}
+
+fn zscore(x: &[f64], out: &mut [f64], squares: &mut Vec<f64>) {
+    let n = count(x);
+    let mean = sum(x) / n;
+    squares.clear();
+    squares.extend(x.iter().map(|x| (x - mean) * (x - mean)));
+    let std = (sum(squares) / (n - 1.0)).sqrt();
+    // All the same: their mean may be rounded, they are constant nevertheless.
+    let (low, high) = (x.iter().copied().fold(f64::INFINITY, f64::min), max(x));
+    let constant = low >= high;
+    each(x, out, |x| if constant { f64::NAN } else { (x - mean) / std });
+}
+
+fn max(x: &[f64]) -> f64 {
+    x.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn winsorize(p: f64, x: &[f64], out: &mut [f64], sorted: &mut Vec<f64>) {
+    sorted.clear();
+    sorted.extend(x.iter().filter(|x| !x.is_nan()));
+    if sorted.is_empty() {
+        out.fill(f64::NAN);
+        return;
+    }
+    sorted.sort_unstable_by(f64::total_cmp);
+    let (low, high) = (quantile(sorted, p), quantile(sorted, 1.0 - p));
+    each(x, out, |x| {
+        if x < low {
+            low
+        } else if x > high {
+            high
+        } else {
+            x
+        }
+    });
+}
+
+/// Linear between the two nearest, as NumPy's default.
+#[expect(clippy::cast_precision_loss, reason = "at most as many as symbols")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to n - 1")]
+fn quantile(sorted: &[f64], p: f64) -> f64 {
+    let last = sorted.len() - 1;
+    let at = p.clamp(0.0, 1.0) * last as f64;
+    let below = (at.floor() as usize).min(last);
+    let above = (below + 1).min(last);
+    let part = at - below as f64;
+    let (a, b) = (sorted[below], sorted[above]);
+    if a == b || part == 0.0 { a } else { a + (b - a) * part }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! Operators over the last rows of a symbol.
+//!
+//! Every output is made of its own window's rows alone, in an order that depends on their
+//! ordinals alone. So the bits are the same whatever came before, in whatever blocks the rows
+//! arrive, and what has left the window, an infinity, say, leaves no trace.
+
+mod fold;
+mod folds;
+mod order;
+mod shape;
+
+use super::history::History;
+use crate::op::{Window, Window2};
+use fold::TwoStack;
+
+/// One window operator at one tile, between rows.
+#[derive(Debug)]
+pub(crate) struct State {
+    kernel: Kernel,
+    rows: u32,
+}
+
+#[derive(Debug)]
+enum Kernel {
+    Delay,
+    Fold1(Window, TwoStack),
+    Fold2(Window2, TwoStack),
+    Order(Window),
+    Shape(Window),
+}
+
+impl State {
+    /// An operator over `rows` rows of `width` symbols.
+    pub(crate) fn one(op: Window, rows: u32, width: usize) -> State {
+        let kernel = match op {
+            Window::Delay => Kernel::Delay,
+            Window::Rank | Window::Median => Kernel::Order(op),
+            Window::Skew | Window::Kurt => Kernel::Shape(op),
+            _ => Kernel::Fold1(op, TwoStack::new(folds::parts(op), rows, width)),
+        };
+        State { kernel, rows }
+    }
+
+    /// The same of two inputs.
+    pub(crate) fn two(op: Window2, rows: u32, width: usize) -> State {
+        let stack = TwoStack::new(folds::parts2(op), rows, width);
+        State { kernel: Kernel::Fold2(op, stack), rows }
+    }
+
+    /// Bytes.
+    pub(crate) fn memory(&self) -> usize {
+        match &self.kernel {
+            Kernel::Fold1(_, stack) | Kernel::Fold2(_, stack) => stack.memory(),
+            Kernel::Delay | Kernel::Order(_) | Kernel::Shape(_) => 0,
+        }
+    }
+
+    /// The output at row `ordinal`, which is the newest of `inputs`. Rows come one after the
+    /// other.
+    pub(crate) fn step(&mut self, inputs: &[&History], ordinal: u64, out: &mut [f64]) {
+        let rows = self.rows;
+        match (&mut self.kernel, inputs) {
+            (Kernel::Delay, [x]) => {
+                out.copy_from_slice(x.row_before(ordinal, u64::from(rows)));
+            }
+            (Kernel::Fold1(op, stack), [x]) => folds::one(*op, stack, x, ordinal, out),
+            (Kernel::Fold2(op, stack), [x, y]) => folds::two(*op, stack, [x, y], ordinal, out),
+            (Kernel::Order(Window::Rank), [x]) => order::rank(x, rows, ordinal, out),
+            (Kernel::Order(_), [x]) => order::median(x, rows, ordinal, out),
+            (Kernel::Shape(op), [x]) => shape::of(*op == Window::Kurt, x, rows, ordinal, out),
+            _ => out.fill(f64::NAN),
+        }
+    }
+}

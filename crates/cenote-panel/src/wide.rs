@@ -1,0 +1,15 @@
+//! The one place where wide vector instructions are chosen, at run time.
+//!
+//! A kernel is a plain loop in a closure; [`wide`] is compiled once for every x86-64 machine
+//! and once with AVX2, and the closure with it. Rust never fuses a multiplication with an
+//! addition by itself, so both versions give the same bits.
+
+use multiversion::multiversion;
+
+/// Runs `kernel` with the widest vectors that this machine has. The closure must be
+/// `#[inline(always)]`, or it stays what it was.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"), dispatcher = "direct")]
+#[inline]
+pub(crate) fn wide<R, F: FnOnce() -> R>(kernel: F) -> R {
+    kernel()
+}
