@@ -10,7 +10,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 VENV_PYTHON := .venv/bin/python
 COMMAND := python/cenote.data/scripts/cenote
-CRATES := cenote-region cenote-pool cenote-arrow cenote-load cenote cenote-cli
+CRATES := cenote-region cenote-pool cenote-arrow cenote-load cenote cenote-panel cenote-cli
 
 RUST := Cargo.toml Cargo.lock $(shell find crates/*/src crates/*/Cargo.toml -type f)
 BINDINGS := $(shell find python -type f -not -path 'python/cenote.data/*' \

@@ -1,5 +1,6 @@
 //! Factors over time × symbol panels, computed in one stream.
 
+mod formula;
 mod graph;
 mod math;
 mod op;
@@ -9,6 +10,7 @@ mod run;
 mod tile;
 mod wide;
 
+pub use formula::{Dollars, FormulaError, Function, Names, Problem, functions, parse};
 pub use graph::{Graph, Node, NodeId};
 pub use op::{Binary, GroupOp, Op, Reach, RowOp, Unary, Window, Window2};
 pub use plan::Plan;

@@ -6,7 +6,7 @@
 //! the usual row costs three passes, and one of values that are nearly equal a few more.
 
 /// Bits of a digit.
-const DIGIT: u32 = 11;
+const DIGIT: usize = 11;
 const DIGITS: usize = 3;
 const BUCKETS: usize = 1 << DIGIT;
 /// Fewer are sorted by comparison.
@@ -30,7 +30,13 @@ fn key(x: f64) -> u64 {
 /// The place that an item came from, below its digits.
 #[inline(always)]
 fn place(item: u64) -> usize {
-    (item & u64::from(u32::MAX)) as usize
+    low(item) as usize
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
+fn low(item: u64) -> u32 {
+    item as u32
 }
 
 impl Sorter {
@@ -58,7 +64,7 @@ impl Sorter {
     pub(super) fn order(&mut self, x: &[f64], order: &mut Vec<u32>) {
         self.sort(x);
         order.clear();
-        order.extend(self.items.iter().map(|item| (item & u64::from(u32::MAX)) as u32));
+        order.extend(self.items.iter().map(|&item| low(item)));
     }
 
     fn sort(&mut self, x: &[f64]) {
@@ -130,5 +136,5 @@ fn sort_places(keys: &[u64], items: &mut [u64], other: &mut [u64]) {
 
 #[inline(always)]
 fn bucket(digits: u64, digit: usize) -> usize {
-    (digits >> (DIGIT * digit as u32)) as usize & (BUCKETS - 1)
+    low(digits >> (DIGIT * digit)) as usize & (BUCKETS - 1)
 }

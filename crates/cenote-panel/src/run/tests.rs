@@ -70,6 +70,7 @@ fn bits(values: &[Vec<f64>]) -> Vec<Vec<u64>> {
     values.iter().map(|v| v.iter().map(|x| x.to_bits()).collect()).collect()
 }
 
+#[expect(clippy::too_many_lines, reason = "a definition for each operator")]
 /// The definition of a window operator, and how far a good computation may be from it.
 fn define(op: Window, w: &[f64]) -> (f64, f64) {
     let n = w.len() as f64;
@@ -214,17 +215,18 @@ fn windows_are_what_their_definitions_say() {
     let mut looked_at = 0;
     for seed in 1..6u64 {
         let (x, y) = (panel(rows, symbols, seed * 77), panel(rows, symbols, seed * 1313 + 5));
-        for n in [1usize, 2, 3, 5, 20] {
+        for n in [1u32, 2, 3, 5, 20] {
             let mut graph = Graph::new();
             let (a, b) = (graph.field("x"), graph.field("y"));
             let mut wanted = Vec::new();
             for op in WINDOWS {
-                wanted.push(graph.add(Op::Window(op, n as u32), vec![a]));
+                wanted.push(graph.add(Op::Window(op, n), vec![a]));
             }
             for op in WINDOWS2 {
-                wanted.push(graph.add(Op::Window2(op, n as u32), vec![a, b]));
+                wanted.push(graph.add(Op::Window2(op, n), vec![a, b]));
             }
             let plan = Plan::new(&graph, &wanted);
+            let n = n as usize;
             let out = run(&plan, &[&x, &y], symbols, 0, (32, 8));
             let column = |v: &[f64], s: usize, from: usize, to: usize| -> Vec<f64> {
                 (from..=to).map(|t| v[t * symbols + s]).collect()
@@ -337,7 +339,7 @@ proptest! {
         let Reach::Finite(warm_up) = plan.warm_up() else { panic!("all are finite") };
         let from = skip * symbols;
         let later = run(&plan, &[&x[from..], &y[from..]], symbols, skip as u64, (32, 256));
-        let valid = (skip + warm_up as usize) * symbols;
+        let valid = (skip + usize::try_from(warm_up).unwrap()) * symbols;
         prop_assert!(valid < rows * symbols);
         for (all, later) in all.iter().zip(&later) {
             let all: Vec<u64> = all[valid..].iter().map(|v| v.to_bits()).collect();

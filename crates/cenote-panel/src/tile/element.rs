@@ -4,28 +4,28 @@ use crate::math;
 use crate::op::{Binary, Unary};
 use crate::wide::wide;
 
-#[inline(always)]
-fn map1(x: &[f64], out: &mut [f64], f: impl Fn(f64) -> f64) {
-    wide(
-        #[inline(always)]
-        || {
-            for (out, &x) in out.iter_mut().zip(x) {
-                *out = f(x);
-            }
-        },
-    );
-}
-
-#[inline(always)]
-fn map2(x: &[f64], y: &[f64], out: &mut [f64], f: impl Fn(f64, f64) -> f64) {
-    wide(
-        #[inline(always)]
-        || {
-            for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
-                *out = f(x, y);
-            }
-        },
-    );
+/// A loop over values, compiled for each expression. `kernel!(out, x, y => x + y)`.
+macro_rules! kernel {
+    ($out:ident, $x:ident => $value:expr) => {
+        wide(
+            #[inline(always)]
+            || {
+                for (out, &$x) in $out.iter_mut().zip($x) {
+                    *out = $value;
+                }
+            },
+        )
+    };
+    ($out:ident, $x:ident, $y:ident => $value:expr) => {
+        wide(
+            #[inline(always)]
+            || {
+                for ((out, &$x), &$y) in $out.iter_mut().zip($x).zip($y) {
+                    *out = $value;
+                }
+            },
+        )
+    };
 }
 
 /// 1 or 0, or missing where either is.
@@ -36,157 +36,42 @@ fn truth(x: f64, y: f64, is: bool) -> f64 {
 
 pub(crate) fn unary(op: Unary, x: &[f64], out: &mut [f64]) {
     match op {
-        Unary::Neg => map1(
-            x,
-            out,
-            #[inline(always)]
-            |x| -x,
-        ),
-        Unary::Abs => map1(
-            x,
-            out,
-            #[inline(always)]
-            |x| x.abs(),
-        ),
-        Unary::Sign => map1(
-            x,
-            out,
-            #[inline(always)]
-            |x| {
-                if x > 0.0 {
-                    1.0
-                } else if x < 0.0 {
-                    -1.0
-                } else {
-                    x * 0.0 + 0.0
-                }
-            },
-        ),
-        Unary::Log => map1(x, out, math::log),
-        Unary::Exp => map1(x, out, math::exp),
-        Unary::Sqrt => map1(
-            x,
-            out,
-            #[inline(always)]
-            |x| x.sqrt(),
-        ),
-        Unary::Not => map1(
-            x,
-            out,
-            #[inline(always)]
-            |x| truth(x, x, x == 0.0),
-        ),
-        Unary::IsMissing => map1(
-            x,
-            out,
-            #[inline(always)]
-            |x| f64::from(u8::from(x.is_nan())),
-        ),
+        Unary::Neg => kernel!(out, x => -x),
+        Unary::Abs => kernel!(out, x => x.abs()),
+        Unary::Sign => kernel!(out, x => sign(x)),
+        Unary::Log => kernel!(out, x => math::log(x)),
+        Unary::Exp => kernel!(out, x => math::exp(x)),
+        Unary::Sqrt => kernel!(out, x => x.sqrt()),
+        Unary::Not => kernel!(out, x => truth(x, x, x == 0.0)),
+        Unary::IsMissing => kernel!(out, x => f64::from(u8::from(x.is_nan()))),
     }
 }
 
 pub(crate) fn binary(op: Binary, x: &[f64], y: &[f64], out: &mut [f64]) {
     match op {
-        Binary::Add => map2(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| x + y,
-        ),
-        Binary::Sub => map2(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| x - y,
-        ),
-        Binary::Mul => map2(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| x * y,
-        ),
-        Binary::Div => map2(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| x / y,
-        ),
-        Binary::Pow => map2(x, y, out, math::pow),
-        Binary::SignedPow => map2(x, y, out, math::signed_pow),
-        Binary::Min => map2(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| least(x, y),
-        ),
-        Binary::Max => map2(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| -least(-x, -y),
-        ),
-        Binary::Less => map2(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| truth(x, y, x < y),
-        ),
-        Binary::LessEqual => map2(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| truth(x, y, x <= y),
-        ),
-        Binary::Equal => map2(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| truth(x, y, x == y),
-        ),
-        Binary::NotEqual => map2(
-            x,
-            y,
-            out,
-            #[inline(always)]
-            |x, y| truth(x, y, x != y),
-        ),
-        Binary::And => {
-            map2(
-                x,
-                y,
-                out,
-                #[inline(always)]
-                |x, y| truth(x, y, (x != 0.0) & (y != 0.0)),
-            );
-        }
-        Binary::Or => {
-            map2(
-                x,
-                y,
-                out,
-                #[inline(always)]
-                |x, y| truth(x, y, (x != 0.0) | (y != 0.0)),
-            );
-        }
-        Binary::Coalesce => {
-            map2(
-                x,
-                y,
-                out,
-                #[inline(always)]
-                |x, y| if x.is_nan() { y } else { x },
-            );
-        }
+        Binary::Add => kernel!(out, x, y => x + y),
+        Binary::Sub => kernel!(out, x, y => x - y),
+        Binary::Mul => kernel!(out, x, y => x * y),
+        Binary::Div => kernel!(out, x, y => x / y),
+        Binary::Pow => kernel!(out, x, y => math::pow(x, y)),
+        Binary::SignedPow => kernel!(out, x, y => math::signed_pow(x, y)),
+        Binary::Min => kernel!(out, x, y => least(x, y)),
+        Binary::Max => kernel!(out, x, y => -least(-x, -y)),
+        Binary::Less => kernel!(out, x, y => truth(x, y, x < y)),
+        Binary::LessEqual => kernel!(out, x, y => truth(x, y, x <= y)),
+        Binary::Equal => kernel!(out, x, y => truth(x, y, x == y)),
+        Binary::NotEqual => kernel!(out, x, y => truth(x, y, x != y)),
+        Binary::And => kernel!(out, x, y => truth(x, y, (x != 0.0) & (y != 0.0))),
+        Binary::Or => kernel!(out, x, y => truth(x, y, (x != 0.0) | (y != 0.0))),
+        Binary::Coalesce => kernel!(out, x, y => if x.is_nan() { y } else { x }),
     }
+}
+
+/// −1, 0 or 1; missing stays missing.
+#[inline(always)]
+fn sign(x: f64) -> f64 {
+    let sign = f64::from(i8::from(x > 0.0) - i8::from(x < 0.0));
+    if x.is_nan() { x } else { sign }
 }
 
 /// The smaller one; missing where either is.

@@ -66,7 +66,7 @@ fn add<const C: usize>(a: [f64; C], b: [f64; C]) -> [f64; C] {
 /// 0, or missing for an infinity: next to the anchor's own it would be so anyway.
 #[inline(always)]
 fn finite(x: f64) -> f64 {
-    x - x
+    x * 0.0
 }
 
 struct Sum;
@@ -328,13 +328,7 @@ impl Fold<2, 5> for Corr {
     fn finish(&self, [sx, sy, sxy, sxx, syy]: [f64; 5], _: [f64; 2], _: [f64; 2], _: f64) -> f64 {
         let (cxx, cyy) = (sxx - sx * sx / self.n, syy - sy * sy / self.n);
         let r = (sxy - sx * sy / self.n) / (cxx * cyy).sqrt() + finite(sx + sy);
-        let r = if r > 1.0 {
-            1.0
-        } else if r < -1.0 {
-            -1.0
-        } else {
-            r
-        };
+        let r = r.clamp(-1.0, 1.0);
         // A constant has no correlation. What is missing compares as false, and is missing.
         if (cxx <= 0.0) | (cyy <= 0.0) { f64::NAN } else { r }
     }

@@ -1,0 +1,103 @@
+//! What a name in a formula stands for: a field of the panel, or a definition over them.
+
+use super::error::Problem;
+
+/// What `adv20` and the like are the mean of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dollars {
+    /// Close × volume, as the paper says.
+    #[default]
+    Yes,
+    /// Volume: where it is compared with the volume itself.
+    No,
+}
+
+/// The fields of a panel, and what is defined over them.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    fields: Vec<String>,
+    definitions: Vec<(String, String)>,
+    dollars: Dollars,
+}
+
+/// Definitions that every panel has, unless it has a field of that name.
+const USUAL: [(&str, &str); 3] = [
+    ("returns", "close / delay(close, 1) - 1"),
+    // The typical price: who has trades gives the field.
+    ("vwap", "(high + low + close) / 3"),
+    ("amount", "close * volume"),
+];
+
+impl Names {
+    /// The names of a panel with these fields.
+    pub fn new<S: Into<String>>(fields: impl IntoIterator<Item = S>) -> Names {
+        let definitions = USUAL.map(|(name, formula)| (name.to_owned(), formula.to_owned()));
+        let fields = fields.into_iter().map(Into::into).collect();
+        Names { fields, definitions: definitions.into(), dollars: Dollars::Yes }
+    }
+
+    /// What `adv20` and the like are the mean of.
+    #[must_use]
+    pub fn adv(mut self, dollars: Dollars) -> Names {
+        self.dollars = dollars;
+        self
+    }
+
+    /// Another name for a formula. A later definition of a name goes before an earlier one.
+    #[must_use]
+    pub fn define(mut self, name: impl Into<String>, formula: impl Into<String>) -> Names {
+        self.definitions.insert(0, (name.into().to_lowercase(), formula.into()));
+        self
+    }
+
+    /// The field of this name, as the panel spells it.
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().map(String::as_str).find(|field| field.eq_ignore_ascii_case(name))
+    }
+
+    /// The formula that a name stands for.
+    pub(super) fn definition(&self, name: &str) -> Option<String> {
+        if let Some((_, formula)) = self.definitions.iter().find(|(known, _)| known == name) {
+            return Some(formula.clone());
+        }
+        let days: u32 = name.strip_prefix("adv")?.parse().ok().filter(|days| *days > 0)?;
+        let of = if self.dollars == Dollars::Yes { "amount" } else { "volume" };
+        Some(format!("mean({of}, {days})"))
+    }
+
+    /// No such name.
+    pub(super) fn unknown(&self, name: &str) -> Problem {
+        let own = self.fields.iter().chain(self.definitions.iter().map(|(name, _)| name));
+        Problem::Field { name: name.to_owned(), near: near(name, own.map(String::as_str)) }
+    }
+}
+
+/// The names that are most like one, or all where there are few.
+pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut all: Vec<(usize, &str)> =
+        known.map(|other| (distance(name, &other.to_lowercase()), other)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let close = |(distance, other): &&(usize, &str)| *distance <= 1 + other.len() / 3;
+    let best: Vec<String> =
+        all.iter().filter(close).take(1).map(|(_, other)| (*other).to_owned()).collect();
+    if !best.is_empty() || all.len() > 12 {
+        return best;
+    }
+    all.iter().map(|(_, other)| (*other).to_owned()).collect()
+}
+
+/// Edits between two names (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
