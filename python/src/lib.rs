@@ -50,11 +50,16 @@ mod _cenote {
     #[pymodule_export]
     use crate::writer::Writer;
 
-    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+    use super::{Bound, PyAnyMethods, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         cenote::on_wait(crate::door::signals);
+        // Nothing is logged unless the user says so.
+        if let Err(error) = cenote::log_to_stderr(None) {
+            let warn = module.py().import("warnings")?.getattr("warn")?;
+            warn.call1((error.to_string(),))?;
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -31,6 +31,8 @@ In Python: cenote.connect().get(\"prices\").to_pandas()
 Exit codes: 0 done; 1 it could not be done (stderr says why, and what to do next); 2 the command
 line cannot be understood; 130 and 143 a put or get ended by Ctrl-C and by SIGTERM, with nothing
 left behind. A served pool that is stopped by either has done its work: 0.
+A daemon logs to stderr what it does (level info); CENOTE_LOG=debug, or RUST_LOG, has every command
+log, and says how much.
 Colour is used on a terminal only, and never where NO_COLOR is set.";
 
 /// Over the options that every command has.

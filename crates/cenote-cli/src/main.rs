@@ -30,9 +30,15 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Cli, Command};
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // A daemon says what it does, everything else only where it is asked to.
+    let level = matches!(cli.command, Command::Serve(_)).then_some("info");
+    if let Err(error) = cenote::log_to_stderr(level) {
+        return Failure::usage(error.to_string()).report();
+    }
     let pool = &cli.pool;
     let outcome = match &cli.command {
         Command::Serve(command) => command.run(pool),

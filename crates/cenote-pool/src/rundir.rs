@@ -9,6 +9,7 @@
 //! catalog.redb    names and versions
 //! arena.N         bytes
 //! lease.S         what session S reads
+//! daemon.log      what a daemon in the background says, at most 1 MiB; daemon.log.1 before that
 //! alive.S         held by the client of session S as long as it lives; says who it is
 //! ```
 //!

@@ -16,6 +16,8 @@ use crate::message::{MESSAGE_BYTES_MAX, Refusal, Request, Response};
 use crate::pool::Pool;
 use crate::session::Peer;
 
+mod told;
+
 /// A client that does not read its answer for so long is cut off.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 const ACCEPT_TICK: Duration = Duration::from_millis(50);
@@ -104,7 +106,7 @@ impl Server {
         let spawned = builder.stack_size(STACK_BYTES).spawn(move || {
             // However it ends, a panic included, the client hears of it.
             let _listed = Listed { clients, number };
-            let mut connection = Connection { pool, stream, session: None };
+            let mut connection = Connection { pool, stream, session: None, refused: None };
             let _ = connection.serve();
         });
         if spawned.is_err() {
@@ -131,6 +133,8 @@ struct Connection {
     stream: UnixStream,
     /// The session, and which of its connections this is.
     session: Option<(SessionId, u64)>,
+    /// When the log was last told that there was no room for it.
+    refused: Option<Instant>,
 }
 
 impl Drop for Connection {
@@ -177,12 +181,22 @@ impl Connection {
     }
 
     fn answer(&mut self, epoch: Epoch, request: Request) -> (Response, Option<OwnedFd>) {
+        let words = told::words(&request);
+        let answer = self.answer_untold(epoch, request);
+        let session = self.session.map(|(session, _)| session);
+        told::tell(session, words.as_deref(), &answer.0, &mut self.refused);
+        answer
+    }
+
+    fn answer_untold(&mut self, epoch: Epoch, request: Request) -> (Response, Option<OwnedFd>) {
         let outcome = match (self.session, request) {
             (None, Request::Hello { protocol, pid: _, resume, arenas }) => {
                 let peer = Peer::of(&self.stream);
+                let (told_pid, told_command) = (peer.pid, peer.command.clone());
                 let hello = self.pool.hello(protocol, resume, &arenas, peer);
                 if let Ok((Response::Welcome { session, .. }, _)) = &hello {
                     let connection = self.pool.connection(*session).unwrap_or(0);
+                    tracing::debug!(%session, pid = told_pid, "a client: {told_command}");
                     self.session = Some((*session, connection));
                 }
                 hello

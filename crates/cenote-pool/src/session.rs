@@ -202,6 +202,11 @@ impl Session {
         self.spare_of.is_some() && self.page.read_header().is_some_and(|p| p.holder().is_none())
     }
 
+    /// Whether its client has let go of its page, as one that ends in good order does.
+    pub fn has_let_go(&self) -> bool {
+        self.page.read_header().is_some_and(|page| page.holder().is_none())
+    }
+
     /// Whether the client lives. A few system calls.
     pub fn liveness(&self) -> Liveness {
         if is_locked_by_other(self.probe.as_fd()).unwrap_or(true) {

@@ -259,6 +259,7 @@ impl Frame {
 
     fn damaged(&self, what: &dyn std::fmt::Display) -> Error {
         let (frame, version) = (self.name.to_string(), self.version());
+        tracing::error!(frame, version, "damaged: {what}");
         Error::Damaged { frame, version, what: what.to_string() }
     }
 

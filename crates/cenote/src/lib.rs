@@ -33,6 +33,8 @@ mod fork;
 mod frame;
 mod lease;
 mod link;
+#[cfg(feature = "stderr-log")]
+mod log;
 mod maps;
 mod memory;
 mod open;
@@ -55,6 +57,8 @@ pub use cenote_pool::rundir::{ADDRESS_VARIABLE, DEFAULT_POOL, RunDir};
 pub use cenote_region::quantity::ByteSize;
 pub use error::{Error, Unavailable};
 pub use frame::{Frame, FrameRef};
+#[cfg(feature = "stderr-log")]
+pub use log::{LOG_VARIABLE, LogError, log_to_stderr};
 pub use part::Part;
 pub use patience::{Stop, on_wait};
 pub use pool::{Options, Pool};

@@ -404,5 +404,6 @@ fn read_manifest(session: &Session, name: &str, location: &Location) -> Result<M
 }
 
 fn damaged(name: &str, version: u64, what: &dyn std::fmt::Display) -> Error {
+    tracing::error!(frame = name, version, "damaged: {what}");
     Error::Damaged { frame: name.to_owned(), version, what: what.to_string() }
 }

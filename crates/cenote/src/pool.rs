@@ -326,7 +326,7 @@ fn open(options: &Options, patient: bool) -> Result<Arc<Session>, Error> {
     };
     let begin = Instant::now();
     let deadline = begin + within;
-    let mut started: Option<std::process::Child> = None;
+    let mut started: Option<(std::process::Child, u64)> = None;
     loop {
         match try_open() {
             Err(error) if not_running(&error) => {
@@ -340,10 +340,12 @@ fn open(options: &Options, patient: bool) -> Result<Arc<Session>, Error> {
                 if started.is_none() {
                     started = Some(daemon.spawn(&dir)?);
                 }
-                let ended = started.as_mut().and_then(|child| child.try_wait().ok().flatten());
+                let ended = started.as_mut().and_then(|(child, _)| child.try_wait().ok().flatten());
                 // It may have ended because another was quicker.
                 if ended.is_some() && try_open().is_err() && !owned(&dir) {
-                    let why = Unavailable::Start(daemon.last_words(&dir));
+                    let why = Unavailable::Start(
+                        daemon.last_words(&dir, started.map_or(0, |(_, said)| said)),
+                    );
                     return Err(Error::Unavailable { path: dir.path().to_owned(), why });
                 }
                 if !crate::link::retry(deadline)? {

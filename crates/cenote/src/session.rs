@@ -14,6 +14,7 @@ use cenote_pool::protocol::lease::{HEADER_WORDS, LeasePage, SLOTS_MAX};
 use cenote_pool::rundir::RunDir;
 use cenote_pool::words::{Shared, open_own};
 use cenote_region::quantity::PAGE;
+use tracing::{debug, info};
 
 use crate::error::{Error, Unavailable};
 use crate::lease::Leases;
@@ -110,6 +111,7 @@ impl Session {
             embedded,
         });
         crate::fork::register(&this);
+        debug!(session = %this.id, path = %this.dir.path().display(), "connected");
         Ok(this)
     }
 
@@ -200,6 +202,7 @@ impl Session {
             let resume = Resume { session: self.id, pool: self.pool, attempt };
             match link.hello(Some(resume), &arenas, within) {
                 Ok(welcome) if welcome.session == self.id && welcome.pool == self.pool => {
+                    info!(session = %self.id, attempt, "connected again");
                     return Ok(());
                 }
                 Ok(_) => {

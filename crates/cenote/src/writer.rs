@@ -386,6 +386,7 @@ impl FrameWriter {
             self.session.put_arena(arena);
         }
         self.give_back_full();
+        tracing::debug!(frame = self.name, version, "committed");
         Ok(version)
     }
 

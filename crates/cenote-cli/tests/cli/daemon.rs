@@ -297,3 +297,119 @@ fn the_doctor_looks_at_the_pool() {
     daemon.signal(Signal::TERM);
     assert_eq!(daemon.wait(), Some(0));
 }
+
+/// What it does goes to stderr, in lines with a level: by default what matters, with
+/// CENOTE_LOG everything, or nothing. Commands say nothing unless asked.
+#[test]
+fn a_log_of_what_it_does() {
+    let scratch = Scratch::new();
+    scratch.write("p.csv", prices("AAA", 10));
+    let serve = |level: Option<&str>, log: &str| {
+        let mut command = scratch.command(&["serve", "--capacity", "64MiB", "--reserve", "0"]);
+        level.map(|level| command.env("CENOTE_LOG", level));
+        let log = std::fs::File::create(scratch.path(log)).unwrap();
+        let child = command.env("RUST_LOG", "trace").stderr(log).spawn().unwrap();
+        let began = Instant::now();
+        while scratch.run(&["ls"]).code != Some(0) {
+            assert!(began.elapsed() < Duration::from_secs(20));
+        }
+        child
+    };
+    let mut read = String::new();
+    for (level, log) in [(Some("debug"), "first"), (Some("info"), "second"), (Some("off"), "third")]
+    {
+        let mut daemon = serve(level, log);
+        let said = scratch.run(&["put", "p.csv", "--replace"]);
+        assert!(said.code == Some(0) && !said.err.contains("cenote"), "{said:?}");
+        scratch.fails(&["put", "p.csv"], 1, &["exists"]);
+        crate::support::send(&daemon, if log == "first" { Signal::KILL } else { Signal::TERM });
+        wait(&mut daemon);
+        let text = std::fs::read_to_string(scratch.path(log)).unwrap();
+        read += &format!("-- {log}\n{text}");
+        let has = |words: &str| assert!(text.contains(words), "{words:?} is not in {read}");
+        match log {
+            "first" => {
+                has("INFO cenote_pool::pool::open: made a pool");
+                has("DEBUG cenote_pool::server");
+                has("commit \"p\": 1 chunks");
+                has("a client has gone");
+            }
+            "second" => {
+                has("took the pool over");
+                has("frames=1 lost=0");
+                has("epoch=2");
+                has("ended");
+                assert!(!text.contains("DEBUG") && !text.contains("commit"), "{text}");
+            }
+            _ => assert_eq!(text, ""),
+        }
+    }
+    let _daemon = scratch.serve(&[]);
+    let mut command = scratch.command(&["ls"]);
+    let output = command.env("CENOTE_LOG", "debug").output().unwrap();
+    let (out, err) = (output.stdout, String::from_utf8(output.stderr).unwrap());
+    assert!(err.contains("DEBUG cenote::session: connected"), "{err}");
+    assert!(String::from_utf8(out).unwrap().starts_with("NAME"), "nothing of it on stdout");
+    let output = scratch.command(&["ls"]).env("CENOTE_LOG", "a=b=c").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("CENOTE_LOG=\"a=b=c\" is no filter of logs"), "{said}");
+}
+
+/// A client that is killed is told of, and so is a frame whose bytes have changed.
+#[test]
+fn the_log_tells_of_deaths_and_of_damage() {
+    let scratch = Scratch::new();
+    scratch.write("p.csv", prices("AAA", 3000));
+    let log = scratch.path("log");
+    let serve = || {
+        let mut command = scratch.command(&["serve", "--capacity", "3MiB", "--reserve", "0"]);
+        let file = std::fs::File::options().append(true).create(true).open(&log).unwrap();
+        let child = command.env_remove("CENOTE_LOG").env_remove("RUST_LOG").stderr(file).spawn();
+        while scratch.run(&["ls"]).code != Some(0) {}
+        child.unwrap()
+    };
+    let until = |words: &str| {
+        let began = Instant::now();
+        while !std::fs::read_to_string(&log).unwrap().contains(words) {
+            let text = std::fs::read_to_string(&log).unwrap();
+            assert!(began.elapsed() < Duration::from_secs(10), "{words:?} is not in {text}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let mut daemon = serve();
+    scratch.ok(&["put", "p.csv"]);
+    // One that waits for room which never comes is killed.
+    scratch.write("large.csv", prices("AAA", 60_000));
+    scratch.ok(&["put", "large.csv"]);
+    let mut waits =
+        scratch.command(&["put", "large.csv", "--name", "q", "--wait", "60"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    crate::support::send(&waits, Signal::KILL);
+    wait(&mut waits);
+    until("a client was ended");
+    until("refused");
+    crate::support::send(&daemon, Signal::KILL);
+    wait(&mut daemon);
+    // A byte of the frame changes while there is no daemon.
+    let arenas = std::fs::read_dir(scratch.pool()).unwrap().flatten().map(|entry| entry.path());
+    let mut changed = 0;
+    for path in arenas.filter(|path| path.to_str().unwrap().contains("/arena.")) {
+        let bytes = std::fs::read(&path).unwrap();
+        if let Some(at) = bytes.windows(6).position(|w| w == b"AAAAAA") {
+            use std::os::unix::fs::FileExt;
+            std::fs::File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .write_all_at(b"B", at as u64)
+                .unwrap();
+            changed += 1;
+        }
+    }
+    assert!(changed > 0);
+    let mut daemon = serve();
+    until("damaged, and not served");
+    crate::support::send(&daemon, Signal::TERM);
+    assert_eq!(wait(&mut daemon), Some(0));
+}

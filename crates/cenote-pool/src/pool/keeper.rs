@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use cenote_region::copy::checksum_reader;
 use cenote_region::space::punch;
+use tracing::{debug, error, info, trace, warn};
 
 use super::open::TICK;
 use super::{Arc, Core, EntryId, Leased, Liveness, Ordering, Place, PoisonError, Pool, SessionId};
@@ -63,6 +64,19 @@ impl Pool {
 
     /// Ends the sessions whose clients are dead.
     pub(super) fn sweep(&self) {
+        let mut ended = Vec::new();
+        self.sweep_into(&mut ended);
+        // Without the lock: whoever reads the log may be slow.
+        for (session, pid, command, let_go) in ended {
+            if let_go {
+                debug!(%session, pid, "a client has gone: {command}");
+            } else {
+                info!(%session, pid, "a client was ended: {command}; what it held is free");
+            }
+        }
+    }
+
+    fn sweep_into(&self, ended: &mut Vec<(SessionId, u32, String, bool)>) {
         let mut core = self.lock();
         let core = &mut *core;
         let mut dead = Vec::new();
@@ -80,6 +94,8 @@ impl Pool {
                     core.estate.space.close(*arena);
                     reach("session: arena closed");
                 }
+                let let_go = session.has_let_go();
+                ended.push((*id, session.pid, session.command.clone(), let_go));
                 session.remove(self.dir());
                 core.ended.push(*id);
                 reach("session: removed");
@@ -121,6 +137,7 @@ impl Pool {
                 session.scan(&mut leased);
             }
             let freed = core.ledger.collect(mark, &leased);
+            trace!(places = freed.places.len(), "collected");
             reach("collect: records cleared");
             for place in &freed.places {
                 core.estate.space.vacate(place);
@@ -193,6 +210,7 @@ impl Pool {
             self.lock().estate.space.trim(self.reserve);
         }
         if !self.owns_directory() {
+            warn!("the pool's directory is gone, or another daemon's: this one ends");
             // There is nothing left to serve; a successor must not be disturbed.
             self.stop();
             return;
@@ -342,6 +360,7 @@ impl Core {
             .collect();
         for (name, row) in names {
             let reason = "its bytes do not match their checksum".to_owned();
+            error!(frame = name, version = row.version, "damaged, and not served: {reason}");
             self.lost.insert(name, (row, reason));
         }
     }

@@ -9,12 +9,10 @@ use super::{
     File, HashMap, Instant, Leased, Ledger, Liveness, LostFrame, Mutex, Pool, Row, RunDir, Session,
     SessionId, Space, io, lock_directory,
 };
-use std::path::PathBuf;
 
 use cenote_region::process::boot_id;
-use cenote_region::quantity::ByteSize;
 use cenote_region::random::random_u64;
-use cenote_region::space::AllocateError;
+use tracing::{error, info, warn};
 
 use crate::boardfile::BoardError;
 use crate::catalog::{CatalogError, Contents};
@@ -24,104 +22,18 @@ use crate::protocol::board::{HeaderError, Identity, Location, Shape};
 use crate::protocol::heads::{Found, HeadTable, hash_name};
 use crate::protocol::ledger::{Lost, ManifestChunks};
 use crate::row::Change;
-use crate::rundir::RunDirError;
 use crate::words::Shared;
 
+mod error;
+
+pub use error::OpenError;
+
+/// Lost frames that the log names one by one.
+const TOLD_MAX: usize = 100;
 /// Smallest capacity that a pool is made with.
 const CAPACITY_MIN: u64 = 1 << 20;
 /// What a new owner's head table, journal and sessions may take.
 const OWN_BYTES: u64 = 16 << 20;
-
-/// Why a pool is not opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// Another daemon owns it.
-    #[error("the pool in {path} is owned by process {pid}{}", if *stopped { ", which is stopped (kill -CONT lets it go on)" } else { "" })]
-    Owned {
-        /// The pool.
-        path: PathBuf,
-        /// The owner.
-        pid: u32,
-        /// Whether the owner is stopped.
-        stopped: bool,
-    },
-    /// It was made by another version of this program, and is left as it is.
-    #[error(
-        "the pool in {path} cannot be read: {source}; use the release that made it, or remove the directory"
-    )]
-    Layout {
-        /// The pool.
-        path: PathBuf,
-        /// The two versions.
-        source: HeaderError,
-    },
-    /// The directory cannot be used.
-    #[error(transparent)]
-    Dir(#[from] RunDirError),
-    /// There is no room for even an empty pool.
-    #[error("a pool needs {needed} bytes of capacity; {path} has room for {available}")]
-    NoRoom {
-        /// The pool.
-        path: PathBuf,
-        /// At least.
-        needed: u64,
-        /// As found.
-        available: u64,
-    },
-    /// Its file system is full.
-    #[error(
-        "cannot open the pool in {path}: its file system is full, {} free of {}",
-        ByteSize(*free),
-        ByteSize(*total)
-    )]
-    Full {
-        /// The pool.
-        path: PathBuf,
-        /// Bytes that are free.
-        free: u64,
-        /// Bytes in all.
-        total: u64,
-    },
-    /// The system refused.
-    #[error("cannot open the pool in {path}")]
-    Io {
-        /// The pool.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-}
-
-impl OpenError {
-    /// The system refused; where it did for want of space, with the numbers.
-    pub(super) fn io(dir: &RunDir, source: io::Error) -> OpenError {
-        let path = dir.path().to_owned();
-        match cenote_region::space::fs_space(&path) {
-            Ok(space) if is_full(&source) => {
-                OpenError::Full { path, free: space.available.0, total: space.total.0 }
-            }
-            _ => OpenError::Io { path, source },
-        }
-    }
-}
-
-/// Whether an error, or what lies behind it, is that there is no space.
-fn is_full(error: &io::Error) -> bool {
-    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = next {
-        match error.downcast_ref::<io::Error>() {
-            Some(io) if io.kind() == io::ErrorKind::StorageFull => return true,
-            _ if matches!(error.downcast_ref(), Some(AllocateError::NoSpace { .. })) => {
-                return true;
-            }
-            // An error that wraps another one shows that one's sources as its own.
-            Some(io) if io.get_ref().is_some() => next = io.get_ref().map(|inner| inner as _),
-            _ => next = error.source(),
-        }
-    }
-    false
-}
 
 impl Pool {
     /// Opens the pool in `config.dir`, or makes it.
@@ -129,6 +41,7 @@ impl Pool {
     /// # Errors
     /// [`OpenError`]; then nothing is changed, but for the directory having been made.
     pub fn open(config: Config) -> Result<Arc<Pool>, OpenError> {
+        let begin = Instant::now();
         config.dir.create()?;
         let lock = lock_directory(&config.dir)?;
         let path = config.dir.path().to_owned();
@@ -136,6 +49,7 @@ impl Pool {
         let io = |source: io::Error| OpenError::io(&dir, source);
         let (catalog, contents) = open_catalog(&config.dir).map_err(&io)?;
         let found = open_board(&config.dir, &path)?;
+        let is_new = matches!(found, Err(None));
         let mut state = Inherited { contents, ..Inherited::default() };
         let board = match found {
             Ok(board) => {
@@ -190,9 +104,29 @@ impl Pool {
         estate.board.view().set_logged(estate.catalog.number());
         let pool = assemble(config, lock, capacity, ledger, estate, sessions, state.lost);
         sweep_heads(&pool);
+        tell(&pool, is_new, begin.elapsed());
         pool.start_keepers();
         Ok(pool)
     }
+}
+
+/// What was found, and what was lost.
+fn tell(pool: &Pool, is_new: bool, took: Duration) {
+    let info = pool.info();
+    for frame in info.lost.iter().take(TOLD_MAX) {
+        warn!(frame.name, frame.version, frame.source, "lost: {}", frame.reason);
+    }
+    info!(
+        path = info.path,
+        epoch = info.epoch.0,
+        capacity = info.capacity,
+        frames = info.frames,
+        lost = info.lost.len(),
+        clients = info.clients,
+        took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        "{}",
+        if is_new { "made a pool" } else { "took the pool over" }
+    );
 }
 
 #[derive(Default)]
@@ -244,6 +178,7 @@ fn open_catalog(dir: &RunDir) -> io::Result<((Catalog, bool), Contents)> {
             let aside = |name: &str| {
                 let _ = std::fs::rename(dir.file(name), dir.file(&format!("damaged.{name}")));
             };
+            error!("the catalog is damaged, and set aside: {error}");
             aside("catalog.redb");
             aside("journal");
             let (catalog, contents) = Catalog::open(dir.path()).map_err(io::Error::other)?;

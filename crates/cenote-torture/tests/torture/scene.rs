@@ -714,7 +714,8 @@ impl Scene {
 
     /// Nothing is in the directory that has no business there.
     fn only_known_files(&self, story: &str) {
-        let known = ["lock", "socket", "board", "journal", "catalog.redb", "daemon.log"];
+        let known =
+            ["lock", "socket", "board", "journal", "catalog.redb", "daemon.log", "daemon.log.1"];
         let numbered = ["arena", "heads", "lease", "alive", "damaged"];
         for entry in std::fs::read_dir(self.run_dir()).unwrap() {
             let name = entry.unwrap().file_name().to_string_lossy().into_owned();
