@@ -104,11 +104,11 @@ fn fold<T: IntoBound>(values: &[T], nulls: Option<&NullBuffer>) -> (Bounds, bool
         return (Bounds::NoValue, false);
     }
     let all = extremes(values, nulls);
-    if !all.any() {
-        return (Bounds::NoValue, all.nan);
-    }
-    let (min, max) = (all.min.bound(), all.max.bound());
-    (Bounds::Between { min, max, min_cut: false, max_cut: false }, all.nan)
+    let bounds = all.range.map_or(Bounds::NoValue, |(min, max)| {
+        let (min, max) = (min.bound(), max.bound());
+        Bounds::Between { min, max, min_cut: false, max_cut: false }
+    });
+    (bounds, all.nan)
 }
 
 fn primitive<T>(array: &PrimitiveArray<T>) -> (Bounds, bool)

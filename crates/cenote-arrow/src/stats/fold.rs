@@ -1,37 +1,48 @@
-//! The least and the greatest of a run of numbers, as fast as memory gives them.
+//! The least and the greatest of a run of numbers, about as fast as memory gives them.
 //!
-//! Each loop keeps so many running values side by side that the compiler can hold them in
-//! vector registers, and is compiled a second time for machines with AVX2, which compares
-//! 64-bit integers. Where a bitmap says that a row is null, 64 rows are looked at together.
+//! The loops are plain ones over integers, which compilers turn into vector instructions, and
+//! are compiled again for machines with AVX2 and AVX-512. Floating-point numbers are compared
+//! by integers of the same order, in which NaN lies beyond the infinities: that there was one
+//! shows at the end, and only then are they picked out.
 
 use arrow_buffer::{NullBuffer, i256};
 
-/// Running values, side by side.
-const LANES: usize = 16;
-
-/// A number that can be folded. `LEAST` and `MOST` end every comparison.
+/// A number, and the integer that stands for it.
 pub(super) trait Number: Copy {
+    type Key: Key;
+
+    fn key(self) -> Self::Key;
+
+    fn of(key: Self::Key) -> Self;
+
+    /// The keys of the least and the greatest number; NaN lies beyond.
+    const ENDS: (Self::Key, Self::Key);
+}
+
+/// What is compared.
+pub(super) trait Key: Copy + Ord {
     const LEAST: Self;
     const MOST: Self;
-
-    fn is_less(self, other: Self) -> bool;
-
-    /// Whether it is no number at all.
-    #[inline(always)]
-    fn is_nan(self) -> bool {
-        false
-    }
 }
 
 macro_rules! whole {
     ($($t:ty),*) => {$(
-        impl Number for $t {
+        impl Key for $t {
             const LEAST: Self = <$t>::MIN;
             const MOST: Self = <$t>::MAX;
+        }
+
+        impl Number for $t {
+            type Key = $t;
+            const ENDS: ($t, $t) = (<$t>::MIN, <$t>::MAX);
 
             #[inline(always)]
-            fn is_less(self, other: Self) -> bool {
-                self < other
+            fn key(self) -> $t {
+                self
+            }
+
+            fn of(key: $t) -> $t {
+                key
             }
         }
     )*};
@@ -40,130 +51,127 @@ macro_rules! whole {
 whole!(i8, i16, i32, i64, i128, u8, u16, u32, u64, i256);
 
 macro_rules! float {
-    ($($t:ty),*) => {$(
+    ($t:ty, $key:ty, $sign:literal) => {
         impl Number for $t {
-            const LEAST: Self = <$t>::NEG_INFINITY;
-            const MOST: Self = <$t>::INFINITY;
+            type Key = $key;
+            const ENDS: ($key, $key) = {
+                let most = <$t>::INFINITY.to_bits().cast_signed();
+                (!most, most)
+            };
 
+            /// Numbers below zero sort backwards by their bits: all but the sign is turned.
             #[inline(always)]
-            fn is_less(self, other: Self) -> bool {
-                self < other
+            fn key(self) -> $key {
+                let bits = self.to_bits().cast_signed();
+                bits ^ (((bits >> $sign).cast_unsigned() >> 1).cast_signed())
             }
 
-            #[inline(always)]
-            fn is_nan(self) -> bool {
-                self != self
+            fn of(key: $key) -> $t {
+                let bits = key ^ (((key >> $sign).cast_unsigned() >> 1).cast_signed());
+                <$t>::from_bits(bits.cast_unsigned())
             }
         }
-    )*};
+    };
 }
 
-float!(f32, f64);
+float!(f32, i32, 31);
+float!(f64, i64, 63);
 
-/// What a run of numbers comes to. Without a value `min` is greater than `max`, but for
-/// `LEAST` and `MOST` themselves `count` tells.
+/// What a run of numbers comes to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extremes<T> {
-    pub(super) min: T,
-    pub(super) max: T,
+    /// The least and the greatest; `None` without a value but NaN.
+    pub(super) range: Option<(T, T)>,
     pub(super) nan: bool,
 }
 
-impl<T: Number> Extremes<T> {
-    const NONE: Self = Extremes { min: T::MOST, max: T::LEAST, nan: false };
-
-    #[inline(always)]
-    fn take(&mut self, value: T) {
-        // A NaN is less than nothing.
-        if value.is_less(self.min) {
-            self.min = value;
-        }
-        if self.max.is_less(value) {
-            self.max = value;
-        }
-        self.nan |= value.is_nan();
+/// The extremes of the values that are not null, of which there is one at least.
+pub(super) fn extremes<T: Number>(values: &[T], nulls: Option<&NullBuffer>) -> Extremes<T> {
+    let (least, most) = T::ENDS;
+    let (mut min, mut max) = keys(values, nulls, false);
+    let nan = min < least || max > most;
+    if nan {
+        (min, max) = keys(values, nulls, true);
     }
-
-    #[inline(always)]
-    fn join(&mut self, other: Self) {
-        if other.min.is_less(self.min) {
-            self.min = other.min;
-        }
-        if self.max.is_less(other.max) {
-            self.max = other.max;
-        }
-        self.nan |= other.nan;
-    }
-
-    /// Whether there was any value but NaN.
-    pub(super) fn any(&self) -> bool {
-        !self.max.is_less(self.min)
-    }
+    Extremes { range: (min <= max).then(|| (T::of(min), T::of(max))), nan }
 }
 
-/// The extremes of the values that are not null.
-pub(super) fn extremes<T: Number>(values: &[T], nulls: Option<&NullBuffer>) -> Extremes<T> {
+type Keys<T> = (<T as Number>::Key, <T as Number>::Key);
+
+/// The least and the greatest key; in this order only if there is one.
+fn keys<T: Number>(values: &[T], nulls: Option<&NullBuffer>, skip_nan: bool) -> Keys<T> {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512f")
+        && std::arch::is_x86_feature_detected!("avx512dq")
+        && std::arch::is_x86_feature_detected!("avx512bw")
+        && std::arch::is_x86_feature_detected!("avx512vl")
+    {
+        // SAFETY: the machine has what the function is compiled for.
+        return unsafe { avx512(values, nulls, skip_nan) };
+    }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the machine has AVX2, and the function needs nothing else of its caller.
-        return unsafe { avx2(values, nulls) };
+        // SAFETY: as above.
+        return unsafe { avx2(values, nulls, skip_nan) };
     }
-    either(values, nulls)
+    any(values, nulls, skip_nan)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl")]
+fn avx512<T: Number>(values: &[T], nulls: Option<&NullBuffer>, skip_nan: bool) -> Keys<T> {
+    any(values, nulls, skip_nan)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2<T: Number>(values: &[T], nulls: Option<&NullBuffer>) -> Extremes<T> {
-    either(values, nulls)
+fn avx2<T: Number>(values: &[T], nulls: Option<&NullBuffer>, skip_nan: bool) -> Keys<T> {
+    any(values, nulls, skip_nan)
 }
 
 #[inline(always)]
-fn either<T: Number>(values: &[T], nulls: Option<&NullBuffer>) -> Extremes<T> {
-    match nulls {
-        None => dense(values),
-        Some(nulls) => sparse(values, nulls),
+fn any<T: Number>(values: &[T], nulls: Option<&NullBuffer>, skip_nan: bool) -> Keys<T> {
+    match (nulls, skip_nan) {
+        (None, false) => dense(values, |_| true),
+        (None, true) => dense(values, is_number::<T>),
+        (Some(nulls), false) => sparse(values, nulls, |_| true),
+        (Some(nulls), true) => sparse(values, nulls, is_number::<T>),
     }
 }
 
 #[inline(always)]
-fn dense<T: Number>(values: &[T]) -> Extremes<T> {
-    let (mut min, mut max) = ([T::MOST; LANES], [T::LEAST; LANES]);
-    let mut nan = false;
-    let (runs, rest) = values.as_chunks::<LANES>();
-    for run in runs {
-        let mut odd = false;
-        for lane in 0..LANES {
-            let value = run[lane];
-            min[lane] = if value.is_less(min[lane]) { value } else { min[lane] };
-            max[lane] = if max[lane].is_less(value) { value } else { max[lane] };
-            odd |= value.is_nan();
-        }
-        nan |= odd;
-    }
-    let mut all = Extremes { nan, ..Extremes::NONE };
-    for lane in 0..LANES {
-        all.join(Extremes { min: min[lane], max: max[lane], nan: false });
-    }
-    rest.iter().for_each(|value| all.take(*value));
-    all
+fn is_number<T: Number>(key: T::Key) -> bool {
+    key >= T::ENDS.0 && key <= T::ENDS.1
 }
 
 #[inline(always)]
-fn sparse<T: Number>(values: &[T], nulls: &NullBuffer) -> Extremes<T> {
-    let mut all = Extremes::NONE;
+fn dense<T: Number>(values: &[T], keep: impl Fn(T::Key) -> bool) -> Keys<T> {
+    let (mut min, mut max) = (T::Key::MOST, T::Key::LEAST);
+    for value in values {
+        let key = value.key();
+        let kept = keep(key);
+        min = min.min(if kept { key } else { T::Key::MOST });
+        max = max.max(if kept { key } else { T::Key::LEAST });
+    }
+    (min, max)
+}
+
+#[inline(always)]
+fn sparse<T: Number>(values: &[T], nulls: &NullBuffer, keep: impl Fn(T::Key) -> bool) -> Keys<T> {
+    let (mut min, mut max) = (T::Key::MOST, T::Key::LEAST);
     let bits = nulls.inner().bit_chunks();
     let words = bits.iter().chain(std::iter::once(bits.remainder_bits()));
     for (word, run) in words.zip(values.chunks(64)) {
-        if word == u64::MAX && run.len() == 64 {
-            all.join(dense(run));
-        } else if word != 0 {
-            // What stands in place of a null may be anything.
-            for (bit, value) in run.iter().enumerate() {
-                if word >> bit & 1 == 1 {
-                    all.take(*value);
-                }
-            }
+        if word == 0 {
+            continue;
+        }
+        // What stands in place of a null may be anything.
+        for (bit, value) in run.iter().enumerate() {
+            let key = value.key();
+            let kept = word >> bit & 1 == 1 && keep(key);
+            min = min.min(if kept { key } else { T::Key::MOST });
+            max = max.max(if kept { key } else { T::Key::LEAST });
         }
     }
-    all
+    (min, max)
 }
