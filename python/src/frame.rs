@@ -11,6 +11,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 use crate::door::{self, at_once};
 use crate::pool::Pool;
 use crate::schema::Schema;
+use crate::selection::predicate;
 use crate::values::{self, Values};
 use crate::{capsule, notes, pyarrow};
 
@@ -205,6 +206,28 @@ impl Frame {
     #[pyo3(signature = (name, /))]
     fn values(slf: &Bound<'_, Self>, name: &str) -> PyResult<Values> {
         values::only(slf, name)
+    }
+
+    /// The rows for which `where` is true, too: a frame that takes no new leases.
+    ///
+    /// `where`: as in `Pool.get`, over the columns of this frame. Raises: ArgumentError,
+    /// ColumnNotFound, FrameDamaged.
+    #[pyo3(signature = (r#where, /))]
+    fn filter(&self, py: Python<'_>, r#where: &Bound<'_, PyAny>) -> PyResult<Frame> {
+        let predicate = predicate(r#where)?;
+        door::call(py, || self.frame.filter(&predicate)).map(Frame::new)
+    }
+
+    /// The predicate that has left the frame's rows, as text; None if there is none.
+    #[getter]
+    fn predicate(&self) -> Option<String> {
+        self.frame.predicate().map(ToString::to_string)
+    }
+
+    /// What the frame selects and what that took, in a few lines: how many partitions were
+    /// left out by their statistics, how many were looked at, what is leased.
+    fn explain(&self) -> String {
+        self.frame.explain()
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {

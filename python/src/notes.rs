@@ -22,7 +22,10 @@ pub(crate) fn of(frame: &Frame) -> Option<Metadata> {
     if let Some(index) = notes.get_mut("index_columns").and_then(Value::as_array_mut) {
         index.retain(|level| level.as_str().is_none_or(|name| names.contains(&name)));
         for level in index {
-            cut(level, frame.rows().0, frame.num_rows());
+            match frame.first_row() {
+                Some(first) => cut(level, first, frame.num_rows()),
+                None => number(level, frame.num_rows()),
+            }
         }
     }
     if let Some(columns) = notes.get_mut("columns").and_then(Value::as_array_mut) {
@@ -66,6 +69,15 @@ fn length(level: &Value) -> Option<i128> {
     }
     let towards = if step > 0 { stop - start } else { start - stop };
     Some(if towards <= 0 { 0 } else { (towards - 1) / step.abs() + 1 })
+}
+
+/// Numbers rows anew: those with gaps between are no range.
+fn number(level: &mut Value, rows: u64) {
+    if range(level).is_some() {
+        level["start"] = json!(0);
+        level["stop"] = json!(rows);
+        level["step"] = json!(1);
+    }
 }
 
 /// Cuts a range to `rows` rows from row `first` on.

@@ -176,19 +176,28 @@ impl Pool {
     /// slice or a range of step 1; may end beyond the last row. Only the chunks that are
     /// needed are leased. No copy, and no message to the daemon.
     ///
+    /// `where`: of these rows, only those for which it is true, as in
+    /// `"date >= '2017-01-01' and symbol in ('A', 'B')"`. Comparisons, `between`, `in`, `like`,
+    /// `is null`, `and`, `or`, `not`; columns with odd names in double quotes; text, dates and
+    /// times in single quotes. As in SQL, what compares with null is not true; NaN is unequal
+    /// to everything. The frame's rows are found and counted here: statistics leave out
+    /// partitions without a look at them, the others' columns in `where` are read. Rows without
+    /// gaps are read in place, others are copied when they are asked for.
+    ///
     /// Unlike a dict's, this `get` raises where there is no frame.
     ///
-    /// Raises: FrameNotFound, ColumnNotFound, ArgumentError (rows), FrameDamaged,
+    /// Raises: FrameNotFound, ColumnNotFound, ArgumentError (rows, where), FrameDamaged,
     /// PoolUnavailable.
-    #[pyo3(signature = (name, /, *, columns=None, rows=None))]
+    #[pyo3(signature = (name, /, *, columns=None, rows=None, r#where=None))]
     fn get(
         &self,
         py: Python<'_>,
         name: &str,
         columns: Option<&Bound<'_, PyAny>>,
         rows: Option<&Bound<'_, PyAny>>,
+        r#where: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Frame> {
-        self.open(py, name, selection(columns, rows)?)
+        self.open(py, name, selection(columns, rows, r#where)?)
     }
 
     /// Drops a frame. Who reads it goes on; its space is free when nobody does.

@@ -88,6 +88,7 @@ pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
         Error::NoColumn { .. } => Class::ColumnNotFound,
         Error::Damaged { .. } => Class::FrameDamaged,
         Error::Plan { .. } | Error::Encode(_) => Class::UnsupportedType,
+        Error::Predicate(_) | Error::Misfit { .. } | Error::TooDeep => Class::Argument,
         Error::Rows { .. } | Error::Schema { .. } | Error::Reference | Error::Ended(_) => {
             Class::Argument
         }

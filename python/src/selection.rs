@@ -1,20 +1,33 @@
-//! `columns=` and `rows=`.
+//! `columns=`, `rows=` and `where=`.
 
-use cenote::Selection;
+use cenote::{Predicate, Selection};
 use pyo3::prelude::*;
 use pyo3::types::{PyRange, PyRangeMethods, PySlice, PyString, PyTuple};
 
+use crate::door::at_once;
 use crate::raise::{argument, unsupported};
 
 /// What `get` was asked for.
 pub(crate) fn selection(
     columns: Option<&Bound<'_, PyAny>>,
     rows: Option<&Bound<'_, PyAny>>,
+    predicate: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Selection> {
     Ok(Selection {
         columns: columns.map(column_names).transpose()?,
         rows: rows.map(row_range).transpose()?,
+        predicate: predicate.map(self::predicate).transpose()?,
     })
+}
+
+/// `where=`, as text.
+pub(crate) fn predicate(text: &Bound<'_, PyAny>) -> PyResult<Predicate> {
+    let py = text.py();
+    let Ok(written) = text.cast::<PyString>() else {
+        let wrong = format!("where= takes text such as \"close > 100\", not {}", type_name(text));
+        return Err(unsupported(py, &wrong));
+    };
+    at_once(py, Predicate::parse(written.to_str()?).map_err(cenote::Error::from))
 }
 
 fn column_names(columns: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {

@@ -6,7 +6,7 @@ mod show;
 use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
-use cenote::{Error, Frame, Pool, Selection};
+use cenote::{Error, Frame, Pool, Predicate, Selection};
 use clap::Args;
 
 use crate::args::PoolArgs;
@@ -22,6 +22,7 @@ Examples:
   cenote get prices                                   its schema and first 10 rows
   cenote get prices --columns date,close --head 50
   cenote get prices --rows 1000..2000 -o part.csv     into a file: .parquet, .csv or .arrow
+  cenote get prices --where \"date >= '2017-01-01' and close > 100\"
   cenote get prices --json | jq .schema
 
 Rows count from 0; `A..B` goes up to and without B. A file appears only once it is whole.";
@@ -46,6 +47,9 @@ pub(crate) struct Get {
     /// Only these rows
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     rows: Option<Rows>,
+    /// Of these rows, only those for which this is true
+    #[arg(long = "where", value_name = "PREDICATE")]
+    predicate: Option<Predicate>,
     /// Only so many rows [default: 10 where they are shown]
     #[arg(long, value_name = "N")]
     head: Option<u64>,
@@ -64,7 +68,11 @@ impl Get {
     }
 
     fn selection(&self) -> Selection {
-        Selection { columns: self.columns.clone(), rows: self.rows.map(|rows| rows.bounds()) }
+        Selection {
+            columns: self.columns.clone(),
+            rows: self.rows.map(|rows| rows.bounds()),
+            predicate: self.predicate.clone(),
+        }
     }
 
     /// The selection's first rows.
@@ -79,8 +87,10 @@ impl Get {
 
     fn write(&self, pool: &Pool, destination: &Destination) -> Result<(), Failure> {
         let interrupt = Interrupt::listen()?;
-        let selection = self.head.map_or_else(|| self.selection(), |rows| self.head(rows));
+        let plain = self.head.filter(|_| self.predicate.is_none());
+        let selection = plain.map_or_else(|| self.selection(), |rows| self.head(rows));
         let frame = pool.get_selected(&self.name, &selection).map_err(|e| Failure::of_pool(&e))?;
+        let frame = frame.head(self.head.unwrap_or(u64::MAX));
         let written = export(&frame, destination, &interrupt)?;
         if self.format.json { output::print_json(&written) } else { output::print(&written.line()) }
     }
@@ -100,6 +110,10 @@ impl Get {
         let mut tries = 0;
         loop {
             let frame = pool.get_selected(&self.name, &self.selection())?;
+            if self.predicate.is_some() {
+                let head = frame.head(self.head.unwrap_or(HEAD)).batches()?;
+                return Ok((frame, head));
+            }
             let head = pool.get_selected(&self.name, &self.head(self.head.unwrap_or(HEAD)))?;
             if frame.version() == head.version() || tries == TRIES_MAX {
                 return Ok((frame, head.batches()?));

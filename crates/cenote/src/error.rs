@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType};
 use cenote_arrow::{LayoutError, PlanError, SchemaError};
 use cenote_pool::manifest::ManifestError;
 use cenote_pool::message::Refusal;
 use cenote_pool::nearest::{did_you_mean, nearest};
 use cenote_pool::pool::OpenError;
 use cenote_region::quantity::ByteSize;
+
+use crate::predicate::{Misfit, PredicateError};
 
 /// Why a pool cannot be reached.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +74,22 @@ pub enum Error {
         column: String,
         /// What there is.
         known: Vec<String>,
+    },
+    /// A predicate cannot be read.
+    #[error(transparent)]
+    Predicate(#[from] PredicateError),
+    /// A predicate nests too deep.
+    #[error("the predicate nests deeper than {} levels", crate::predicate::DEPTH_MAX)]
+    TooDeep,
+    /// A predicate does not fit a column.
+    #[error("column {column:?} is of type {data_type}: {misfit}")]
+    Misfit {
+        /// The column.
+        column: String,
+        /// Its type.
+        data_type: DataType,
+        /// Why.
+        misfit: Misfit,
     },
     /// The rows asked for are not rows of the frame.
     #[error("there are no rows {start}..{stop} in frame {frame:?}: it has {rows}, counted from 0")]

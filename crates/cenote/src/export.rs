@@ -129,6 +129,11 @@ impl Batch {
         Some(())
     }
 
+    /// Adds a column that is no chunk's.
+    pub(crate) fn push_array(&mut self, array: ArrayRef) {
+        self.columns.push(Column::Other(array));
+    }
+
     /// The partition's rows `rows` as a struct array.
     pub(crate) fn finish(self, rows: &Range<usize>) -> FFI_ArrowArray {
         let mut children = Vec::with_capacity(self.columns.len());

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::export::{self, Batch};
+use crate::filter::{Filter, Piece, Wanted, in_parallel};
 use crate::lease::LeaseSet;
 use crate::memory::{self, ChunkOwner};
 use crate::selection::{find_column, project};
@@ -60,6 +61,7 @@ pub struct Frame {
     pub(crate) hold: Arc<Hold>,
     pub(crate) columns: Option<Arc<[u32]>>,
     pub(crate) rows: Range<u64>,
+    pub(crate) filter: Option<Arc<Filter>>,
     pub(crate) schema: SchemaRef,
 }
 
@@ -75,6 +77,8 @@ pub struct FrameRef {
     pub(crate) generation: Generation,
     pub(crate) columns: Option<Vec<u32>>,
     pub(crate) rows: (u64, u64),
+    /// As text, which reads as the same again.
+    pub(crate) predicate: Option<String>,
 }
 
 impl FrameRef {
@@ -118,13 +122,17 @@ impl Frame {
         &self.schema
     }
 
-    /// Rows of what is selected.
+    /// Rows of what is selected. Of a predicate they were counted when the frame was opened.
     #[must_use]
     pub fn num_rows(&self) -> u64 {
-        self.rows.end - self.rows.start
+        match &self.filter {
+            Some(filter) => filter.num_rows(),
+            None => self.rows.end - self.rows.start,
+        }
     }
 
-    /// Which rows of the version: (first, one past the last).
+    /// Which rows of the version: (first, one past the last). A predicate may have left not all
+    /// of them: see [`Self::first_row`].
     #[must_use]
     pub fn rows(&self) -> (u64, u64) {
         (self.rows.start, self.rows.end)
@@ -133,7 +141,7 @@ impl Frame {
     /// Whether all rows and columns of the version are selected.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.columns.is_none() && self.rows == (0..self.version.num_rows())
+        self.columns.is_none() && self.filter.is_none() && self.rows == (0..self.version.num_rows())
     }
 
     /// The same frame with other metadata of its schema, for whoever reads it from here on.
@@ -155,7 +163,10 @@ impl Frame {
     /// How many partitions the selected rows lie in.
     #[must_use]
     pub fn num_partitions(&self) -> usize {
-        self.partitions().count()
+        match &self.filter {
+            Some(filter) => filter.pieces.len(),
+            None => self.partitions().count(),
+        }
     }
 
     /// Fails where the frame has no leases any more: a fork has left it without, or the pool
@@ -182,18 +193,31 @@ impl Frame {
         })
     }
 
-    /// Comes to each selected column of a partition, verified; returns which of the
-    /// partition's rows are selected. `None` of `each`: the chunk is not what it should be.
+    /// What is selected of each partition, in order.
+    pub(crate) fn pieces(&self) -> Vec<Piece> {
+        if let Some(filter) = &self.filter {
+            return filter.pieces.clone();
+        }
+        let piece = |partition: usize| {
+            let (start, end) = (self.version.starts[partition], self.version.starts[partition + 1]);
+            let index = |row: u64| usize::try_from(row - start).unwrap_or(usize::MAX);
+            let run = index(self.rows.start.max(start))..index(self.rows.end.min(end));
+            Piece { partition, wanted: Wanted::Run(run) }
+        };
+        self.partitions().map(piece).collect()
+    }
+
+    /// Comes to columns of a partition, verified. `None` of `each`: the chunk is not what it
+    /// should be.
     fn visit(
         &self,
         partition: usize,
+        columns: impl Iterator<Item = usize>,
         mut each: impl FnMut(&ColumnLayout, ChunkOwner) -> Option<()>,
-    ) -> Result<Range<usize>, Error> {
-        let version = &self.version;
-        let cells = version.cells(partition).map_err(|error| self.damaged(&error))?;
+    ) -> Result<(), Error> {
+        let cells = self.version.cells(partition).map_err(|error| self.damaged(&error))?;
         let mut last: Option<(ArenaId, Arc<Mapping>)> = None;
-        for i in 0..self.schema.fields().len() {
-            let column = self.columns.as_ref().map_or(i, |columns| columns[i] as usize);
+        for column in columns {
             let Some(at) = cells.get(column) else {
                 return Err(self.damaged(&"its manifest lacks a column"));
             };
@@ -221,26 +245,70 @@ impl Frame {
             each(at.layout, owner)
                 .ok_or_else(|| self.damaged(&"a chunk is not where the board says"))?;
         }
-        let (start, end) = (version.starts[partition], version.starts[partition + 1]);
-        let index = |row: u64| usize::try_from(row - start).unwrap_or(usize::MAX);
-        Ok(index(self.rows.start.max(start))..index(self.rows.end.min(end)))
+        Ok(())
     }
 
-    /// The columns of one partition as Arrow: read-only, no copy. Each buffer keeps the lease
-    /// of its chunk.
-    fn batch(&self, partition: usize) -> Result<RecordBatch, Error> {
+    /// The selected columns, by their numbers in the version.
+    fn selected(&self) -> impl Iterator<Item = usize> + '_ {
+        let column = |i: usize| self.columns.as_ref().map_or(i, |columns| columns[i] as usize);
+        (0..self.schema.fields().len()).map(column)
+    }
+
+    /// All rows of one column of a partition.
+    pub(crate) fn column(&self, partition: usize, column: u32) -> Result<ArrayRef, Error> {
+        let mut array = None;
+        self.visit(partition, std::iter::once(column as usize), |layout, owner| {
+            array = Some(memory::array(layout, owner)?);
+            Some(())
+        })?;
+        array.ok_or_else(|| self.damaged(&"its manifest lacks a column"))
+    }
+
+    /// What is selected of one partition as Arrow. Each buffer keeps the lease of its chunk.
+    fn arrays(&self, piece: &Piece) -> Result<Vec<ArrayRef>, Error> {
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
-        let rows = self.visit(partition, |layout, owner| {
+        self.visit(piece.partition, self.selected(), |layout, owner| {
             arrays.push(memory::array(layout, owner)?);
             Some(())
         })?;
-        for array in &mut arrays {
-            if array.len() != rows.len() {
-                *array = array.slice(rows.start, rows.len());
+        piece.wanted.take(&mut arrays)?;
+        Ok(arrays)
+    }
+
+    fn batch(&self, piece: &Piece) -> Result<RecordBatch, Error> {
+        let options = RecordBatchOptions::new().with_row_count(Some(piece.wanted.len()));
+        let arrays = self.arrays(piece)?;
+        Ok(RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)?)
+    }
+
+    fn export_piece(&self, piece: &Piece) -> Result<FFI_ArrowArray, Error> {
+        let mut batch = Batch::with_capacity(self.schema.fields().len());
+        match &piece.wanted {
+            Wanted::Run(run) => {
+                let each = |layout: &ColumnLayout, owner| batch.push(layout, owner);
+                self.visit(piece.partition, self.selected(), each)?;
+                Ok(batch.finish(run))
+            }
+            wanted @ Wanted::Some { .. } => {
+                self.arrays(piece)?.into_iter().for_each(|array| batch.push_array(array));
+                Ok(batch.finish(&(0..wanted.len())))
             }
         }
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        Ok(RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)?)
+    }
+
+    /// Does `work` for each piece; by several threads where rows are to be gathered.
+    fn each_piece<T: Send>(
+        &self,
+        work: impl Fn(&Piece) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        self.check()?;
+        let pieces = self.pieces();
+        let gathered = |piece: &Piece| match &piece.wanted {
+            Wanted::Run(_) => 0,
+            Wanted::Some { of, .. } => of.len() as u64,
+        };
+        let rows = pieces.iter().map(gathered).sum();
+        in_parallel(pieces.len(), rows, |at| work(&pieces[at]))
     }
 
     /// Looks at bytes that this daemon has taken over and nobody has looked at since.
@@ -263,17 +331,17 @@ impl Frame {
         Error::Damaged { frame, version, what: what.to_string() }
     }
 
-    /// Everything selected as Arrow, a batch a partition: read-only, no copy.
+    /// Everything selected as Arrow, a batch a partition: read-only, no copy. Of a partition
+    /// from which a predicate has left rows with gaps between, a copy of these.
     ///
     /// # Errors
     /// [`Error::Damaged`], [`Error::LostInFork`], [`Error::Io`].
     pub fn batches(&self) -> Result<Vec<RecordBatch>, Error> {
-        self.check()?;
-        self.partitions().map(|partition| self.batch(partition)).collect()
+        self.each_piece(|piece| self.batch(piece))
     }
 
-    /// Everything selected over Arrow's C data interface, a struct array a partition:
-    /// read-only, no copy. Each array keeps the leases of its partition's chunks.
+    /// Everything selected over Arrow's C data interface, a struct array a partition, as
+    /// [`Self::batches`]. Each array keeps the leases of its partition's chunks.
     ///
     /// Cost: about 50 ns a flat column, where [`Self::batches`] and an export of its arrays
     /// cost 500 ns.
@@ -281,13 +349,7 @@ impl Frame {
     /// # Errors
     /// As [`Self::batches`].
     pub fn export(&self) -> Result<Vec<FFI_ArrowArray>, Error> {
-        self.check()?;
-        let each = |partition| {
-            let mut batch = Batch::with_capacity(self.schema.fields().len());
-            let rows = self.visit(partition, |layout, owner| batch.push(layout, owner))?;
-            Ok(batch.finish(&rows))
-        };
-        self.partitions().map(each).collect()
+        self.each_piece(|piece| self.export_piece(piece))
     }
 
     /// [`Self::export`] as a stream.
@@ -330,6 +392,7 @@ impl Frame {
             generation: self.manifest.1,
             columns: self.columns.as_ref().map(|c| c.to_vec()),
             rows: (self.rows.start, self.rows.end),
+            predicate: self.predicate().map(ToString::to_string),
         }
     }
 }

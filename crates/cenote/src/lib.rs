@@ -29,6 +29,7 @@
 
 mod error;
 mod export;
+mod filter;
 mod fork;
 mod frame;
 mod lease;
@@ -41,6 +42,7 @@ mod open;
 mod part;
 mod patience;
 mod pool;
+mod predicate;
 mod selection;
 mod session;
 mod start;
@@ -62,6 +64,7 @@ pub use log::{LOG_VARIABLE, LogError, log_to_stderr};
 pub use part::Part;
 pub use patience::{Stop, on_wait};
 pub use pool::{Options, Pool};
+pub use predicate::{Column, Literal, Misfit, Mistake, Predicate, PredicateError, column};
 pub use selection::Selection;
 pub use start::{Daemon, serve};
 pub use writer::FrameWriter;

@@ -12,11 +12,12 @@ use cenote_pool::protocol::lease::{self, CHUNK_LEASES_MAX, HeadMiss, LeaseError}
 use cenote_pool::protocol::word::{ChunkKind, Lease, LeaseKind};
 
 use crate::error::{Contradiction, Error};
+use crate::filter::Plan;
 use crate::frame::{Frame, FrameRef, Hold};
 use crate::lease::{LeaseSet, pin_version};
 use crate::link::unexpected;
 use crate::memory;
-use crate::selection::{Selection, needed, project, select};
+use crate::selection::{Asked, Selection, Target, project};
 use crate::session::Session;
 use crate::version::{Part, Version};
 
@@ -56,14 +57,14 @@ impl Frame {
             };
             page.note_use(manifest.0);
             let pinned = Pinned { manifest, location: &location, slot: slots[0], may_ask: true };
-            match Frame::lease(session, name, &pinned, selection) {
+            match Frame::lease(session, name, &pinned, &Asked::Selection(selection)) {
                 // The version was being freed when its lease was taken over from the pool.
                 Err(Attempt::Again) => page.clear(slots[0]),
                 Err(Attempt::Failed(error)) => {
                     session.leases.give(&slots);
                     return Err(error);
                 }
-                Ok(frame) => return Ok(frame),
+                Ok(opened) => return finish(opened),
             }
         }
         session.leases.give(&slots);
@@ -81,7 +82,8 @@ impl Frame {
         selection: &Selection,
     ) -> Result<Option<Frame>, Error> {
         let mut slots = Vec::with_capacity(1);
-        if !session.slots_at_hand(1, &mut slots) {
+        // To look at rows may mean to wait for them.
+        if selection.predicate.is_some() || !session.slots_at_hand(1, &mut slots) {
             return Ok(None);
         }
         let page = &session.leases.page;
@@ -94,12 +96,12 @@ impl Frame {
                 let manifest = (head.manifest, head.generation);
                 let location = &head.location;
                 let pinned = Pinned { manifest, location, slot: slots[0], may_ask: false };
-                Frame::lease(session, name, &pinned, selection)
+                Frame::lease(session, name, &pinned, &Asked::Selection(selection))
             }
             _ => Err(Attempt::Again),
         };
         match outcome {
-            Ok(frame) => Ok(Some(frame)),
+            Ok(opened) => finish(opened).map(Some),
             Err(attempt) => {
                 session.leases.give(&slots);
                 match attempt {
@@ -138,11 +140,10 @@ impl Frame {
         let (entry, generation) = (reference.manifest, reference.generation);
         let opened = pin(session, entry, generation, slots[0]).and_then(|location| {
             page.note_use(entry);
-            let all = Selection::default();
             let manifest = (entry, generation);
             let pinned = Pinned { manifest, location: &location, slot: slots[0], may_ask: true };
-            match Frame::lease(session, &reference.name, &pinned, &all) {
-                Ok(frame) => Ok(frame),
+            match Frame::lease(session, &reference.name, &pinned, &Asked::Reference(reference)) {
+                Ok(opened) => Ok(opened),
                 Err(Attempt::Failed(error)) => Err(error),
                 Err(Attempt::Again) => Err(cenote_pool::message::Refusal::VersionGone.into()),
             }
@@ -150,14 +151,7 @@ impl Frame {
         if opened.is_err() {
             session.leases.give(&slots);
         }
-        let mut frame = opened?;
-        if let Some(columns) = &reference.columns {
-            frame = frame.project(columns)?;
-        }
-        let (start, end) = reference.rows;
-        let start = start.min(frame.rows.end);
-        frame.rows = start..end.clamp(start, frame.rows.end);
-        Ok(frame)
+        opened.and_then(finish)
     }
 
     /// Takes leases on the chunks of a version that is pinned. On success the slot is the
@@ -166,13 +160,13 @@ impl Frame {
         session: &Arc<Session>,
         name: &str,
         pinned: &Pinned<'_>,
-        selection: &Selection,
-    ) -> Result<Frame, Attempt> {
+        asked: &Asked<'_>,
+    ) -> Result<(Frame, Option<Plan>), Attempt> {
         let Pinned { manifest, slot, .. } = *pinned;
         let read = || read_version(session, name, manifest, pinned.location);
         let version = session.version(manifest.0, manifest.1, read)?;
-        let (columns, rows) = select(&version, name, selection)?;
-        let whole = columns.is_none() && rows == (0..version.num_rows());
+        let target = Target::new(&version, name, asked)?;
+        let whole = target.is_whole(&version);
         let shared = if whole { version.whole_hold() } else { None };
         let hold = match shared {
             Some(hold) => {
@@ -180,7 +174,7 @@ impl Frame {
                 hold
             }
             None => {
-                let chunks = needed(&version, columns.as_deref(), &rows);
+                let chunks = target.chunks(&version);
                 let hold = Arc::new(acquire(session, &version, name, pinned, chunks)?);
                 if whole {
                     version.set_whole_hold(&hold);
@@ -188,12 +182,22 @@ impl Frame {
                 hold
             }
         };
+        let Target { columns, rows, plan } = target;
         let schema = match &columns {
             None => version.schema.clone(),
             Some(columns) => project(&version.schema, columns),
         };
-        let (session, columns) = (session.clone(), columns.map(Arc::from));
-        Ok(Frame { session, version, name: name.into(), manifest, hold, columns, rows, schema })
+        let (session, columns, name) = (session.clone(), columns.map(Arc::from), name.into());
+        let filter = None;
+        Ok((Frame { session, version, name, manifest, hold, columns, rows, filter, schema }, plan))
+    }
+}
+
+/// Looks at the rows that a predicate leaves open.
+fn finish((frame, plan): (Frame, Option<Plan>)) -> Result<Frame, Error> {
+    match plan {
+        Some(plan) => frame.keep(plan),
+        None => Ok(frame),
     }
 }
 

@@ -6,50 +6,125 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use crate::error::Error;
+use crate::filter::Plan;
+use crate::frame::FrameRef;
+use crate::predicate::Predicate;
 use crate::version::Version;
 
 /// Which part of a frame is wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// Names of columns, in the order wanted; all if `None`.
     pub columns: Option<Vec<String>>,
     /// Rows, as (first, one past the last); all if `None`. May end beyond the last row.
     pub rows: Option<(i64, i64)>,
+    /// Of these rows, those for which it is true; it may name any column.
+    pub predicate: Option<Predicate>,
 }
 
-/// The chunks of a selection, in order; `None` for all.
-pub(crate) fn needed(
-    version: &Version,
-    columns: Option<&[u32]>,
-    rows: &Range<u64>,
-) -> Option<Vec<u32>> {
-    if columns.is_none() && *rows == (0..version.num_rows()) {
-        return None;
+/// What is wanted of a version: by a user's words, or a reference's numbers.
+pub(crate) enum Asked<'a> {
+    Selection(&'a Selection),
+    Reference(&'a FrameRef),
+}
+
+/// What is wanted of a version.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// Numbers of columns; all if `None`.
+    pub(crate) columns: Option<Vec<u32>>,
+    pub(crate) rows: Range<u64>,
+    pub(crate) plan: Option<Plan>,
+}
+
+impl Target {
+    pub(crate) fn new(version: &Version, name: &str, asked: &Asked<'_>) -> Result<Target, Error> {
+        let (columns, rows, predicate) = match asked {
+            Asked::Selection(selection) => {
+                let (columns, rows) = select(version, name, selection)?;
+                (columns, rows, selection.predicate.clone())
+            }
+            Asked::Reference(reference) => refer(version, reference)?,
+        };
+        let plan = match predicate {
+            None => None,
+            Some(predicate) => {
+                let bound = predicate.bind(&version.schema, None, name)?;
+                let partitions = (0..version.num_partitions()).filter(|partition| {
+                    let (start, end) = (version.starts[*partition], version.starts[partition + 1]);
+                    start < rows.end && end > rows.start
+                });
+                Some(Plan::new(version, predicate, bound, partitions))
+            }
+        };
+        Ok(Target { columns, rows, plan })
     }
-    let all: Vec<u32>;
-    let columns = match columns {
-        Some(columns) => columns,
-        None => {
-            all = (0..u32::try_from(version.num_columns()).unwrap_or(u32::MAX)).collect();
-            &all
-        }
-    };
-    let mut chunks = Vec::new();
-    for partition in 0..version.num_partitions() {
-        let (start, end) = (version.starts[partition], version.starts[partition + 1]);
-        if start >= rows.end || end <= rows.start {
-            continue;
-        }
-        let of = |column: &u32| version.chunk_of(partition, *column as usize);
-        chunks.extend(columns.iter().filter_map(of));
+
+    /// Whether it is all of the version.
+    pub(crate) fn is_whole(&self, version: &Version) -> bool {
+        self.columns.is_none() && self.plan.is_none() && self.rows == (0..version.num_rows())
     }
-    chunks.sort_unstable();
-    chunks.dedup();
-    Some(chunks)
+
+    /// The chunks that it takes, in order; `None` for all.
+    pub(crate) fn chunks(&self, version: &Version) -> Option<Vec<u32>> {
+        if self.is_whole(version) {
+            return None;
+        }
+        let all: Vec<u32>;
+        let columns = match &self.columns {
+            Some(columns) => columns,
+            None => {
+                all = (0..u32::try_from(version.num_columns()).unwrap_or(u32::MAX)).collect();
+                &all
+            }
+        };
+        let mut chunks = Vec::new();
+        let mut add = |partition: usize, columns: &[u32]| {
+            let of = |column: &u32| version.chunk_of(partition, *column as usize);
+            chunks.extend(columns.iter().filter_map(of));
+        };
+        match &self.plan {
+            Some(plan) => {
+                for (partition, all_rows) in &plan.kept {
+                    add(*partition, columns);
+                    if !all_rows {
+                        add(*partition, &plan.columns);
+                    }
+                }
+            }
+            None => {
+                for partition in 0..version.num_partitions() {
+                    let (start, end) = (version.starts[partition], version.starts[partition + 1]);
+                    if start < self.rows.end && end > self.rows.start {
+                        add(partition, columns);
+                    }
+                }
+            }
+        }
+        chunks.sort_unstable();
+        chunks.dedup();
+        Some(chunks)
+    }
+}
+
+type Numbered = (Option<Vec<u32>>, Range<u64>, Option<Predicate>);
+
+/// Resolves a reference against a version.
+fn refer(version: &Version, reference: &FrameRef) -> Result<Numbered, Error> {
+    let columns = reference.columns.clone();
+    let beyond = |column: &u32| *column as usize >= version.num_columns();
+    if columns.as_ref().is_some_and(|columns| columns.iter().any(beyond)) {
+        return Err(Error::Reference);
+    }
+    let (start, end) = reference.rows;
+    let start = start.min(version.num_rows());
+    let rows = start..end.clamp(start, version.num_rows());
+    let predicate = reference.predicate.as_deref().map(Predicate::parse).transpose()?;
+    Ok((columns, rows, predicate))
 }
 
 /// Resolves a selection against a version: indices of columns, and rows that exist.
-pub(crate) fn select(
+fn select(
     version: &Version,
     name: &str,
     selection: &Selection,

@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use arrow_schema::SchemaRef;
+use cenote_arrow::stats::{ColumnStats, decode_statistics};
 use cenote_arrow::{ColumnLayout, decode_schema};
 use cenote_pool::manifest::{ChunkRef, Manifest, Reference};
 
@@ -134,11 +135,17 @@ impl Version {
         Ok(Cells { part, local, first, layouts })
     }
 
-    /// What is known of a partition's values, as `cenote-arrow` wrote it; empty: nothing.
-    #[expect(dead_code, reason = "for the selection by predicates")]
-    pub(crate) fn statistics(&self, partition: usize) -> &[u8] {
+    /// Rows of a partition.
+    pub(crate) fn rows_of(&self, partition: usize) -> u64 {
+        self.starts[partition + 1] - self.starts[partition]
+    }
+
+    /// What is known of a partition's columns; nothing, where it was written in a way that
+    /// this build does not know.
+    pub(crate) fn statistics(&self, partition: usize) -> Vec<ColumnStats> {
         let (part, local, _) = self.part_of(partition);
-        part.statistics(local)
+        let rows = self.rows_of(partition);
+        decode_statistics(part.statistics(local), &self.schema, rows).unwrap_or_default()
     }
 
     pub(crate) fn whole_hold(&self) -> Option<Arc<Hold>> {

@@ -35,7 +35,7 @@ fn exported_arrays_are_what_batches_are_and_let_go_one_by_one() {
 
     let selections = [None, Some((0, 90_000)), Some((13, 90_500)), Some((90_001, 90_002))];
     for rows in selections {
-        let frame = pool.get_selected("t", &Selection { columns: None, rows }).unwrap();
+        let frame = pool.get_selected("t", &Selection { rows, ..Selection::default() }).unwrap();
         let schema = FFI_ArrowSchema::try_from(frame.schema().as_ref()).unwrap();
         let expected = frame.batches().unwrap();
         let exported = frame.export().unwrap();

@@ -42,6 +42,23 @@ fn a_folder_of_csv_goes_in_and_comes_out_in_each_format() {
 }
 
 #[test]
+fn rows_for_which_a_predicate_is_true() {
+    let scratch = Scratch::new();
+    let _daemon = scratch.serve(&["--capacity", "64MiB"]);
+    scratch.write("p.csv", prices("AAA", 50));
+    scratch.ok(&["put", "p.csv"]);
+
+    let get = ["get", "p", "--where", "date > '2000-01-31' and volume is not null"];
+    let part = scratch.json(&[&get[..], &["--columns", "date", "--head", "3"]].concat());
+    assert_eq!(part["num_rows"], 19);
+    assert_eq!(part["rows"].as_array().unwrap().len(), 3);
+    assert_eq!(part["rows"][0]["date"], "2000-02-01");
+    scratch.ok(&[&get[..], &["--head", "5", "-o", "part.csv"]].concat());
+    let lines = std::fs::read_to_string(scratch.path("part.csv")).unwrap();
+    assert_eq!(lines.lines().count(), 6);
+}
+
+#[test]
 fn part_of_a_frame() {
     let scratch = Scratch::new();
     let _daemon = scratch.serve(&["--capacity", "64MiB"]);
