@@ -14,8 +14,11 @@ __all__ = [
     "Values",
     "Writer",
     "__version__",
+    "column_type",
     "column_values",
+    "column_with",
     "connect_pool",
+    "one_column",
     "open_embedded",
     "open_reference",
     "parse_size",
@@ -239,6 +242,9 @@ class Values:
     def __dlpack__(self, **keywords: Any) -> object: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
+def column_with(frame: Frame, kinds: list[str], /) -> int | None: ...
+def column_type(frame: Frame, at: int, /) -> str: ...
+def one_column(frame: Frame, at: int, /) -> Frame: ...
 def column_values(frame: Frame, name: str, /) -> list[Values] | str: ...
 def connect_pool(
     address: str, command: str | os.PathLike[str] | None = None, capacity: int | None = None

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from cenote import _objects
+from cenote import _consumers, _objects
 from cenote._errors import ArgumentError, UnsupportedType
 
 _DTYPE = "cenote.dtype"
@@ -127,7 +127,10 @@ def to_pandas(
             "whatever code they name, so only where you trust who put them; columns= leaves "
             "them out"
         )
-    data = _frame(table, types_mapper)
+    try:
+        data = _frame(table, types_mapper)
+    except (pyarrow.ArrowException, TypeError, ValueError, NotImplementedError) as error:
+        raise _consumers.pandas(frame, table, error) from error
     if pickled:
         data = _objects.restored(data, table, pickled)
     return data.copy(deep=True) if writable else data
@@ -170,23 +173,26 @@ def _frame(table: Any, types_mapper: Callable[[Any], Any] | None) -> Any:
 
 def _known(table: Any, types_mapper: Callable[[Any], Any] | None) -> Any:
     """By PyArrow, but for what it makes another type of than was put."""
-    notes = table.schema.pandas_metadata
+    notes = table.schema.pandas_metadata or {"index_columns": [], "columns": []}
     makers = {}
-    for at, field in enumerate(table.schema if notes and not types_mapper else ()):
-        note = next((c for c in notes["columns"] if c["field_name"] == field.name), None)
-        maker = note and field.name not in notes["index_columns"] and _maker(field.type, note)
-        if note and maker:
+    for at, field in enumerate(table.schema):
+        if field.name in notes["index_columns"] or (types_mapper and types_mapper(field.type)):
+            continue
+        note: dict[str, Any] = next(
+            (c for c in notes["columns"] if c["field_name"] == field.name), {})
+        maker = _maker(field.type, note)
+        if maker:
             makers[at] = maker
             note["numpy_type"] = "object"
     if not makers:
         return table.to_pandas(split_blocks=True, types_mapper=types_mapper)
-    import pandas
     import pyarrow
 
     rest = table
     for at in makers:
         rest = rest.set_column(at, rest.schema.names[at], pyarrow.nulls(table.num_rows))
-    data = _noted(rest, notes).to_pandas(split_blocks=True)
+    rest = _noted(rest, notes) if notes["columns"] else rest
+    data = rest.to_pandas(split_blocks=True, types_mapper=types_mapper)
     for at, maker in makers.items():
         data.isetitem(at, maker(table.column(at)).set_axis(data.index))
     return data
@@ -197,7 +203,10 @@ def _maker(kind: Any, note: dict[str, Any]) -> Callable[[Any], Any] | None:
     import pandas
     import pyarrow
 
-    dtype = (note.get("metadata") or {}).get(_DTYPE) or note["numpy_type"]
+    if isinstance(kind, pyarrow.BaseExtensionType) and not kind.extension_name.startswith("pandas."):
+        # Of these it makes no block of their own, and loses the column (split_blocks).
+        return lambda column: column.to_pandas()
+    dtype = (note.get("metadata") or {}).get(_DTYPE) or note.get("numpy_type", "")
     if dtype.endswith("[pyarrow]"):
         # PyArrow asks pandas what the text means: of lists, structs and decimals it cannot say.
         try:

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use arrow_schema::DataType;
 use cenote::{Error, FrameRef};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
@@ -10,10 +11,11 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 
 use crate::door::{self, at_once};
 use crate::pool::Pool;
+use crate::raise::argument;
 use crate::schema::Schema;
 use crate::selection::predicate;
 use crate::values::{self, Values};
-use crate::{capsule, notes, pyarrow};
+use crate::{capsule, import, notes, pyarrow};
 
 /// One version of a table, or a part of it, leased: read in place, read-only.
 ///
@@ -164,9 +166,10 @@ impl Frame {
     /// The frame as a polars.DataFrame: no copy, but for what Polars keeps otherwise (16
     /// bytes a value of text, dictionary codes). Needs no PyArrow.
     ///
-    /// Raises: ImportError without Polars, FrameDamaged.
+    /// Raises: ImportError without Polars, FrameDamaged; UnsupportedType: a column that Polars
+    /// has no type for, and the way out.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("polars")?.getattr("DataFrame")?.call1((slf,))
+        slf.py().import("cenote._consumers")?.call_method1("to_polars", (slf,))
     }
 
     /// One column as a pyarrow.ChunkedArray of shape (num_rows,): no copy, read-only.
@@ -291,6 +294,42 @@ pub(crate) fn open_reference(
     let reference = at_once(py, FrameRef::from_bytes(reference))?;
     let pool = pool.get().inner();
     door::call(py, || pool.open(&reference)).map(Frame::new)
+}
+
+/// Which column has one of `kinds`, as `kind` calls them, at any depth.
+#[pyfunction]
+#[pyo3(signature = (frame, kinds, /))]
+pub(crate) fn column_with(frame: &Bound<'_, Frame>, kinds: Vec<String>) -> Option<usize> {
+    let has = |data_type: &DataType| {
+        import::any(data_type, &|own| kind(own).is_some_and(|kind| kinds.iter().any(|k| k == kind)))
+    };
+    frame.get().frame.schema().fields().iter().position(|field| has(field.data_type()))
+}
+
+/// The kinds of types that some library lacks.
+fn kind(data_type: &DataType) -> Option<&'static str> {
+    Some(match data_type {
+        DataType::Interval(_) => "interval",
+        DataType::Union(..) => "union",
+        DataType::Decimal256(..) => "decimal256",
+        _ => return None,
+    })
+}
+
+/// The Arrow type of a column, as text.
+#[pyfunction]
+#[pyo3(signature = (frame, at, /))]
+pub(crate) fn column_type(py: Python<'_>, frame: &Bound<'_, Frame>, at: usize) -> PyResult<String> {
+    let fields = frame.get().frame.schema().fields();
+    let field = fields.get(at).ok_or_else(|| argument(py, &format!("there is no column {at}")))?;
+    Ok(field.data_type().to_string())
+}
+
+/// A frame of one column, by its number: several may have its name.
+#[pyfunction]
+#[pyo3(signature = (frame, at, /))]
+pub(crate) fn one_column(py: Python<'_>, frame: &Bound<'_, Frame>, at: usize) -> PyResult<Frame> {
+    at_once(py, frame.get().frame.select_at(&[at])).map(Frame::new)
 }
 
 /// The directory of the pool that a reference is for.

@@ -99,8 +99,13 @@ fn children(data_type: &DataType) -> Vec<&DataType> {
     }
 }
 
+/// Whether a type or one within it is such a one.
+pub(crate) fn any(data_type: &DataType, such: &dyn Fn(&DataType) -> bool) -> bool {
+    such(data_type) || children(data_type).into_iter().any(|child| any(child, such))
+}
+
 fn has_null(data_type: &DataType) -> bool {
-    *data_type == DataType::Null || children(data_type).into_iter().any(has_null)
+    any(data_type, &|own| *own == DataType::Null)
 }
 
 /// The type with another one in place of null: one that has no values either, and whose

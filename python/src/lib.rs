@@ -38,7 +38,9 @@ mod _cenote {
     #[pymodule_export]
     use crate::connect::{connect_pool, open_embedded, parse_size};
     #[pymodule_export]
-    use crate::frame::{Frame, open_reference, reference_directory};
+    use crate::frame::{
+        Frame, column_type, column_with, one_column, open_reference, reference_directory,
+    };
     #[pymodule_export]
     use crate::part::Partition;
     #[pymodule_export]

@@ -373,6 +373,20 @@ impl Frame {
         self.project(&columns)
     }
 
+    /// [`Self::select`] by number: several columns may have one name.
+    ///
+    /// # Errors
+    /// [`Error::NoColumn`].
+    pub fn select_at(&self, numbers: &[usize]) -> Result<Frame, Error> {
+        let number = |at: &usize| match u32::try_from(*at) {
+            Ok(own) if *at < self.schema.fields().len() => {
+                Ok(self.columns.as_ref().map_or(own, |columns| columns[*at]))
+            }
+            _ => find_column(&self.schema, &self.name, &at.to_string()),
+        };
+        self.project(&numbers.iter().map(number).collect::<Result<Vec<_>, _>>()?)
+    }
+
     pub(crate) fn project(&self, columns: &[u32]) -> Result<Frame, Error> {
         if columns.iter().any(|c| *c as usize >= self.version.num_columns()) {
             return Err(Error::Reference);
