@@ -18,7 +18,7 @@ BINDINGS := $(shell find python -type f -not -path 'python/cenote.data/*' \
 PANEL := $(wildcard ../shared/data/sp500_daily)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python venv cli wheel clean
+.PHONY: help demo test test-rust test-python venv cli wheel man clean
 .DELETE_ON_ERROR:
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make venv            .venv with the packages, 'import cenote' and .venv/bin/cenote"
 	@echo "make cli             the command alone: $(COMMAND)"
 	@echo "make wheel           dist/cenote-*.whl"
+	@echo "make man             dist/man/man1: the manual pages"
 	@echo "make clean           removes .venv, dist, target and what the demo wrote"
 
 demo: .venv/.cenote $(if $(DATA)$(PANEL),,.venv/.prices)
@@ -46,6 +47,8 @@ test-python: .venv/.cenote
 venv: .venv/.cenote
 cli: $(COMMAND)
 wheel: dist/.wheel
+man: $(COMMAND)
+	$(COMMAND) man dist/man/man1
 
 .venv/.packages: scripts/setup $(wildcard requirements/*.txt)
 	scripts/setup venv

@@ -274,13 +274,19 @@ impl Frame {
 
     fn __repr__(&self) -> String {
         format!(
-            "<cenote.Frame {:?} version {}: {} rows, {} columns ({})>",
+            "<cenote.Frame {:?} version {}: {} rows, {} columns, {} in DRAM ({})>",
             self.name(),
             self.version(),
             self.num_rows(),
             self.num_columns(),
+            cenote::ByteSize(self.nbytes()),
             self.columns_text()
         )
+    }
+
+    /// What a notebook shows: schema, size, version and the first rows.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("cenote._show")?.getattr("frame_html")?.call1((slf,))
     }
 }
 

@@ -237,13 +237,14 @@ impl Pool {
         Ok(list)
     }
 
-    /// The state of the pool as a dict; sizes in bytes.
+    /// The state of the pool as a dict, which prints as a table; sizes in bytes.
     ///
     /// `used` is what its files take by the file system: `sealed` (live frames),
     /// `retired_held` (replaced or dropped, still read), `open` (being written), `ready`
     /// (allocated ahead), `metadata`, and `leaked`, which is 0 or a fault.
-    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        report::pool(py, &door::call(py, || self.pool.info())?)
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let info = report::pool(py, &door::call(py, || self.pool.info())?)?;
+        py.import("cenote._show")?.getattr("Info")?.call1((info,))
     }
 
     /// The pool's clients and what each reads, as dicts: session, pid, command, age_s,
@@ -321,6 +322,11 @@ impl Pool {
         } else {
             format!("<cenote.Pool {path}>")
         }
+    }
+
+    /// What a notebook shows: the frames.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("cenote._show")?.getattr("pool_html")?.call1((slf,))
     }
 }
 

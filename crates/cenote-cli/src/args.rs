@@ -5,12 +5,14 @@ use std::time::Duration;
 use cenote::RunDir;
 use clap::{Args, Parser, Subcommand};
 
+use crate::complete::Completions;
 use crate::doctor::Doctor;
 use crate::evict::EvictClient;
 use crate::get::Get;
 use crate::info::Info;
 use crate::leases::Leases;
 use crate::ls::Ls;
+use crate::man::Man;
 use crate::mv::Mv;
 use crate::put::Put;
 use crate::rm::Rm;
@@ -106,4 +108,6 @@ pub(crate) enum Command {
     EvictClient(EvictClient),
     Stop(Stop),
     Doctor(Doctor),
+    Completions(Completions),
+    Man(Man),
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use arrow_array::RecordBatch;
 use cenote::{Error, Frame, Pool, Predicate, Selection};
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::PoolArgs;
 use crate::connect::connect;
@@ -37,6 +38,7 @@ const TRIES_MAX: usize = 10;
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Get {
     /// The frame
+    #[arg(add = ArgValueCompleter::new(crate::complete::frames))]
     name: String,
     /// Write into this file instead: Parquet, CSV or Arrow IPC, by its ending
     #[arg(short, long, value_name = "FILE")]

@@ -6,6 +6,7 @@
 //! [`table`] (aligned columns) and [`interrupt`] (Ctrl-C).
 
 mod args;
+mod complete;
 mod connect;
 mod doctor;
 mod evict;
@@ -17,6 +18,7 @@ mod info;
 mod interrupt;
 mod leases;
 mod ls;
+mod man;
 mod mv;
 mod output;
 mod put;
@@ -27,12 +29,13 @@ mod table;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
+    complete::answer(Cli::command);
     let cli = Cli::parse();
     // A daemon says what it does, everything else only where it is asked to.
     let level = matches!(cli.command, Command::Serve(_)).then_some("info");
@@ -52,6 +55,8 @@ fn main() -> ExitCode {
         Command::EvictClient(command) => command.run(pool),
         Command::Stop(command) => command.run(pool),
         Command::Doctor(command) => command.run(pool),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

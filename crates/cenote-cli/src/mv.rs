@@ -1,6 +1,7 @@
 //! `cenote mv`: a frame gets another name.
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::PoolArgs;
 use crate::connect::connect;
@@ -13,6 +14,7 @@ use crate::output;
 #[derive(Debug, Args)]
 pub(crate) struct Mv {
     /// Its name
+    #[arg(add = ArgValueCompleter::new(crate::complete::frames))]
     old: String,
     /// Its new name
     new: String,

@@ -1,6 +1,7 @@
 //! `cenote rm`: frames go.
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::PoolArgs;
 use crate::connect::connect;
@@ -15,6 +16,7 @@ use crate::output;
 pub(crate) struct Rm {
     /// The frames
     #[arg(required = true, value_name = "NAME")]
+    #[arg(add = ArgValueCompleter::new(crate::complete::frames))]
     names: Vec<String>,
 }
 

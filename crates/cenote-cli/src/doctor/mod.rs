@@ -67,6 +67,7 @@ fn examine(system: &System, pool: &PoolArgs) -> Vec<Finding> {
     ];
     findings.extend(process::container(system));
     findings.extend(process::limits(system));
+    findings.extend(process::logout(system, rustix::process::geteuid().as_raw()));
     // Where the pool is, or will be.
     let there = path.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("/dev/shm"));
     findings.push(process::kernel(there));

@@ -104,6 +104,35 @@ pub(super) fn container(system: &System) -> Vec<Finding> {
     findings
 }
 
+/// Whether a pool outlives its user's logout: logind removes what a user has in /dev/shm
+/// (logind.conf(5), `RemoveIPC`) once no session of his is left.
+pub(super) fn logout(system: &System, user: u32) -> Option<Finding> {
+    const CHECK: &str = "logout";
+    // Users of the system are spared.
+    if user < 1000 || !system.exists("/run/systemd/system") {
+        return None;
+    }
+    let passwd = system.text("/etc/passwd").unwrap_or_default();
+    let name = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, _, id) = (fields.next()?, fields.next()?, fields.next()?);
+        (id.parse() == Ok(user)).then(|| name.to_owned())
+    });
+    if name.is_some_and(|name| system.exists(&format!("/var/lib/systemd/linger/{name}"))) {
+        return Some(Finding::ok(CHECK, "this user lingers: the pool stays"));
+    }
+    let set = system.text("/etc/systemd/logind.conf").unwrap_or_default();
+    let set = set.lines().filter_map(|line| line.trim().strip_prefix("RemoveIPC=")).next_back();
+    if set.is_some_and(|set| matches!(set.trim(), "no" | "false" | "0" | "off")) {
+        return Some(Finding::ok(CHECK, "RemoveIPC=no: the pool stays"));
+    }
+    Some(
+        Finding::warning(CHECK, "logind removes what this user has in /dev/shm at the last logout")
+            .why("the pool is gone then, whoever was reading it")
+            .remedy("`loginctl enable-linger`, or `RemoveIPC=no` in /etc/systemd/logind.conf"),
+    )
+}
+
 /// What a pool asks of the kernel, tried on a file where the pool's would be.
 pub(super) fn kernel(directory: &Path) -> Finding {
     const CHECK: &str = "kernel";

@@ -244,6 +244,23 @@ fn containers() {
 }
 
 #[test]
+fn logout() {
+    let laid = Laid::out();
+    let look = |user| process::logout(&laid.system(), user);
+    assert_eq!(look(1000), None, "no systemd, no logind");
+    laid.file("/run/systemd/system/x", "")
+        .file("/etc/passwd", "root:x:0:0\nada:x:1000:1000::/home/ada:/bin/sh\n");
+    assert_eq!(look(0), None);
+    says(&look(1000).unwrap(), Level::Warning, &["/dev/shm", "loginctl enable-linger"]);
+    laid.file("/etc/systemd/logind.conf", "[Login]\n#RemoveIPC=no\nRemoveIPC=yes\n");
+    says(&look(1000).unwrap(), Level::Warning, &["RemoveIPC=no"]);
+    laid.file("/etc/systemd/logind.conf", "[Login]\nRemoveIPC=no\n");
+    says(&look(1000).unwrap(), Level::Ok, &["stays"]);
+    laid.file("/etc/systemd/logind.conf", "").file("/var/lib/systemd/linger/ada", "");
+    says(&look(1000).unwrap(), Level::Ok, &["lingers"]);
+}
+
+#[test]
 fn pools_without_a_daemon() {
     let laid = Laid::out();
     let user = Path::new("/dev/shm/cenote-7");

@@ -9,3 +9,4 @@ mod errors;
 mod interrupt;
 mod support;
 mod tables;
+mod teaching;

@@ -40,12 +40,11 @@ pub(super) fn tell(
     refused: &mut Option<Instant>,
 ) {
     let session = session.unwrap_or(SessionId::NONE);
+    let lately = refused.is_some_and(|last| last.elapsed() <= REFUSED_EVERY);
     match (words, response) {
-        (words, Response::Refused(refusal @ Refusal::Exhausted { .. })) => {
-            if refused.is_none_or(|last| last.elapsed() > REFUSED_EVERY) {
-                *refused = Some(Instant::now());
-                info!(%session, "refused {}: {refusal}", words.unwrap_or("a request"));
-            }
+        (words, Response::Refused(refusal @ Refusal::Exhausted { .. })) if !lately => {
+            *refused = Some(Instant::now());
+            info!(%session, "refused {}: {refusal}", words.unwrap_or("a request"));
         }
         (words, Response::Refused(refusal)) => {
             debug!(%session, "refused {}: {refusal}", words.unwrap_or("a request"));

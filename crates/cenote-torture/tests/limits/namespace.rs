@@ -158,3 +158,60 @@ fn a_daemon_in_a_pid_namespace() {
     drop(pool);
     scene.aftermath(0, "daemon inside");
 }
+
+/// As a container is started: with processes and a /dev/shm of its own, and the pool's
+/// directory mounted into it, where `-v` puts it.
+const CONTAINER: [&str; 8] =
+    ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation=private", "sh", "-c"];
+
+fn container(scene: &Scene) -> Vec<String> {
+    let dir = scene.run_dir();
+    let script = format!(
+        "set -e; hold=$(mktemp -d /tmp/cenote-container-XXXXXX); mount --bind {0} $hold; \
+         mount -t tmpfs -o size=64m none /dev/shm; mkdir -p {0}; mount --bind $hold {0}; \
+         umount $hold; rmdir $hold; mount -t proc proc /proc; exec \"$@\"",
+        dir.display()
+    );
+    CONTAINER.iter().map(|&word| word.to_owned()).chain([script, "sh".to_owned()]).collect()
+}
+
+/// Two containers and the host share a pool: each reads what the others put, and the end of one
+/// frees what it held.
+#[test]
+fn containers_share_a_pool() {
+    if let Err(why) = can_unshare(&["--mount", "--pid", "--fork", "--mount-proc"]) {
+        eprintln!("SKIP containers_share_a_pool: {why}");
+        return;
+    }
+    let scene = Scene::new("containers", Setting::default());
+    scene.start();
+    let pool = scene.connect();
+    let within = container(&scene);
+    let mut one = scene.client_within("one", 20_000, None, &within).ready();
+    let mut two = scene.client_within("two", 20_000, None, &within).ready();
+    one.ask("put a 1 l").ok();
+    assert_eq!(two.ask("read a").ok()[0], "1");
+    assert_eq!(pool.get("a").unwrap().version(), 1);
+    two.ask("hold held a").ok();
+    one.ask("put a 2 l").ok();
+    assert_eq!(two.ask("read a").ok()[0], "2");
+    two.ask("check held").ok();
+    let held = pool.info().unwrap().retired_held;
+    assert!(held >= 1_000_000, "{held} held");
+    // The daemon is another, on the host, while the containers run.
+    scene.kill_daemon();
+    scene.start();
+    one.ask("put b 7 m").ok();
+    two.ask("check held").ok();
+    child_of(&two).signal(Signal::KILL).unwrap();
+    let begin = Instant::now();
+    while pool.info().unwrap().retired_held > 0 {
+        assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", pool.leases());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(one.ask("read b").ok()[0], "7");
+    one.tell_end();
+    one.mourn();
+    drop((one, two, pool));
+    scene.aftermath(0, "containers");
+}
