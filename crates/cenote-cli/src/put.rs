@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cenote::{Error, IfExists, Pool, Refusal};
-use cenote_load::{Options, Source, parse_schema};
+use cenote_load::{Kind, Options, Source, parse_schema};
 use cenote_pool::message::check_name;
 use cenote_region::quantity::ByteSize;
 use clap::Args;
@@ -23,12 +23,15 @@ use watch::Watch;
 
 const AFTER_HELP: &str = "\
 Examples:
-  cenote put prices/                        all Parquet or CSV files below a folder: frame `prices`
+  cenote put prices/                        all files below a folder: frame `prices`
   cenote put day.csv --name prices --replace
   cenote put a.parquet b.parquet --name ab  several files or folders, one below the other
+  cenote put 'ticks/**/2024-*.csv.gz' --name ticks       a pattern, quoted
   cenote put ticks.zip --schema 'cusip:utf8,at:timestamp[ns, UTC]' --wait 60
+  zcat x.gz | cenote put - --format csv --name x         standard input
 
-The type of a CSV column is decided by all of its values in all files; --schema overrides it.
+What a file holds is told by its content. The type of a column of CSV or JSON is decided by all
+of its values in all files; --schema overrides it. Folders called key=value are columns.
 Nothing is seen of the frame before it is whole. Ctrl-C, an error or a kill leaves nothing.
 Without --address a daemon is started in the background where none runs.";
 
@@ -36,7 +39,8 @@ Without --address a daemon is started in the background where none runs.";
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Put {
-    /// Parquet or CSV files, plain, gzipped or in a zip archive, and folders of them
+    /// Parquet, CSV, JSON lines or Arrow IPC files, plain or in gzip, zstd, bzip2, xz or zip;
+    /// folders of them; quoted patterns; or - for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The frame's name [default: that of the file or folder]
@@ -45,7 +49,19 @@ pub(crate) struct Put {
     /// Make a new version where the frame exists
     #[arg(long)]
     replace: bool,
-    /// CSV: types of columns, as `column:type,column:type`
+    /// What the files hold: csv, parquet, json or arrow [default: what they look like]
+    #[arg(long = "format", value_name = "FORMAT")]
+    kind: Option<Kind>,
+    /// Only these columns, in this order
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    columns: Option<Vec<String>>,
+    /// Parquet, Arrow: files may lack columns (null there), and types are widened without loss
+    #[arg(long)]
+    evolve: bool,
+    /// Make no columns of folders called key=value
+    #[arg(long)]
+    no_hive: bool,
+    /// CSV, JSON: types of columns, as `column:type,column:type`
     #[arg(long, value_name = "TYPES")]
     schema: Option<String>,
     /// CSV: the character between fields [default: a comma; a tab in .tsv files]
@@ -73,18 +89,15 @@ struct Done {
     num_columns: usize,
     nbytes: u64,
     source_bytes: u64,
+    num_files: usize,
+    num_skipped: usize,
     seconds: f64,
 }
 
 impl Put {
     pub(crate) fn run(&self, pool: &PoolArgs) -> Result<(), Failure> {
         let began = Instant::now();
-        if self.paths.iter().any(|path| path.as_os_str() == "-") {
-            return Err(Failure::usage(
-                "standard input cannot be put yet: its types are those of all values",
-            )
-            .hint("write it to a file and put that"));
-        }
+        cenote_region::heap::keep_freed();
         let name = name::of_frame(self.name.as_deref(), &self.paths)?;
         check_name(&name).map_err(|refusal| Failure::of_pool(&refusal.into()))?;
         let options = self.options()?;
@@ -104,7 +117,14 @@ impl Put {
         };
         let done = self.load(&pool, name, source, &watch, began).map_err(ended)?;
         drop(watch);
-        if self.format.json { output::print_json(&done) } else { output::print(&done.line()) }
+        if self.format.json {
+            return output::print_json(&done);
+        }
+        if done.num_skipped > 0 {
+            let skipped = count(done.num_skipped as u64, "file");
+            output::note(&format!("{skipped} skipped: hidden, empty or of no known format"));
+        }
+        output::print(&done.line())
     }
 
     fn load(
@@ -118,6 +138,7 @@ impl Put {
         let failed = |error: Error| Failure::of_pool(&error);
         let if_exists = if self.replace { IfExists::Replace } else { IfExists::Fail };
         let source_bytes = source.bytes_total();
+        let (num_files, num_skipped) = (source.files().len(), source.num_skipped());
         // Called again where a late value asks for a wider type; the first writer is gone then.
         let (writer, num_columns) = source.load(|schema, batches| {
             let num_columns = schema.fields().len();
@@ -133,7 +154,17 @@ impl Put {
         watch.check()?;
         let version = writer.commit().map_err(failed)?;
         let seconds = began.elapsed().as_secs_f64();
-        Ok(Done { name, version, num_rows, num_columns, nbytes, source_bytes, seconds })
+        Ok(Done {
+            name,
+            version,
+            num_rows,
+            num_columns,
+            nbytes,
+            source_bytes,
+            num_files,
+            num_skipped,
+            seconds,
+        })
     }
 
     fn options(&self) -> Result<Options, Failure> {
@@ -143,6 +174,10 @@ impl Put {
         let delimiter = delimiter
             .map_err(|_| Failure::usage("--delimiter takes one character of a single byte"))?;
         Ok(Options {
+            format: self.kind,
+            columns: self.columns.clone(),
+            evolve: self.evolve,
+            hive: !self.no_hive,
             schema,
             delimiter,
             header: !self.no_header,

@@ -6,31 +6,27 @@
 //! Both queue and channels are bounded: a slow reader stops the threads.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::error::LoadError;
 use crate::file::InputFile;
+use crate::finish::Finish;
+use crate::format::{Format, Part};
 use crate::join::Joiner;
 use crate::meter::{Meter, Progress};
-use crate::source::Plan;
 
 /// Batches of one part that wait to be taken.
 const WAITING_BATCHES: usize = 2;
 
-/// What one thread decodes in one go.
-#[derive(Debug, Clone)]
-pub(crate) struct Part {
-    pub(crate) file: usize,
-    /// Cuts or row groups.
-    pub(crate) range: Range<usize>,
-}
+/// How often a reader that waits for a batch looks whether to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 struct Decoded {
@@ -44,7 +40,7 @@ type Outcome = Result<Decoded, LoadError>;
 /// The rows of a [`Source`](crate::Source) as batches, in the order of its files.
 ///
 /// After an error it ends. Dropped before its end it stops its threads and waits for them:
-/// at most the time to decode one batch.
+/// at most the time to decode one batch. Cancelled it does not wait.
 #[derive(Debug)]
 pub struct Batches {
     shared: Arc<Shared>,
@@ -58,7 +54,8 @@ pub struct Batches {
 
 #[derive(Debug)]
 struct Shared {
-    plan: Plan,
+    format: Arc<dyn Format>,
+    finish: Finish,
     files: Vec<InputFile>,
     stopped: AtomicBool,
     work: Mutex<Option<Work>>,
@@ -69,18 +66,19 @@ type Work = (VecDeque<Part>, SyncSender<Receiver<Outcome>>);
 
 impl Batches {
     pub(crate) fn new(
-        plan: Plan,
+        format: Arc<dyn Format>,
+        finish: Finish,
         files: Vec<InputFile>,
         threads: usize,
         joiner: Joiner,
         meter: Meter,
     ) -> Self {
-        let work = plan.parts(&files);
+        let work: VecDeque<Part> = format.parts(&files).into();
         let threads = threads.min(work.len());
         let (sender, parts) = sync_channel(threads);
         let work = Mutex::new(Some((work, sender)));
         let stopped = AtomicBool::new(false);
-        let shared = Arc::new(Shared { plan, files, stopped, work });
+        let shared = Arc::new(Shared { format, finish, files, stopped, work });
         let mut this = Self {
             shared,
             parts: Some(parts),
@@ -112,7 +110,7 @@ impl Batches {
     /// The schema of every batch.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        self.shared.plan.schema()
+        self.shared.finish.schema()
     }
 
     /// The files, in order.
@@ -130,12 +128,21 @@ impl Batches {
     /// The next decoded batch, not yet joined.
     fn receive(&mut self) -> Option<Outcome> {
         loop {
-            if let Some(part) = &self.part
-                && let Ok(outcome) = part.recv()
-            {
-                return Some(outcome);
+            if self.meter.cancelled() && self.parts.is_some() {
+                return Some(Err(LoadError::Cancelled));
             }
-            self.part = Some(self.parts.as_ref()?.recv().ok()?);
+            if let Some(part) = &self.part {
+                match part.recv_timeout(LOOK_EVERY) {
+                    Ok(outcome) => return Some(outcome),
+                    Err(RecvTimeoutError::Timeout) => continue,
+                    Err(RecvTimeoutError::Disconnected) => self.part = None,
+                }
+            }
+            match self.parts.as_ref()?.recv_timeout(LOOK_EVERY) {
+                Ok(part) => self.part = Some(part),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
         }
     }
 
@@ -144,6 +151,10 @@ impl Batches {
         // whoever waits for room in a channel is woken by its end
         self.parts = None;
         self.part = None;
+        if self.meter.cancelled() {
+            // each ends with the batch that it is at; who asked to stop does not wait for it
+            self.threads.clear();
+        }
         for thread in self.threads.drain(..) {
             // `Shared::run` catches panics
             drop(thread.join());
@@ -174,7 +185,7 @@ impl Iterator for Batches {
                     self.joiner.push(decoded.batch);
                 }
                 Some(Err(error)) => self.error = Some(error),
-                None if self.parts.is_some() && self.shared.plan.is_widened() => {
+                None if self.parts.is_some() && self.shared.format.is_widened() => {
                     self.error = Some(LoadError::Widened);
                 }
                 None => {
@@ -196,11 +207,20 @@ impl Shared {
     fn run(&self) {
         while let Some((part, out)) = self.take() {
             let file = &self.files[part.file];
-            let mut take = |batch, bytes| {
+            let mut failed = None;
+            let mut take = |batch: RecordBatch, bytes| {
+                let batch = match self.finish.batch(file, part.file, batch) {
+                    Ok(batch) => batch,
+                    Err(error) => {
+                        failed = Some(error);
+                        return false;
+                    }
+                };
                 let decoded = Decoded { batch, file: part.file, bytes };
                 out.send(Ok(decoded)).is_ok() && !self.stopped.load(Relaxed)
             };
-            let outcome = file.guarded(|| self.plan.decode(file, &part, &mut take));
+            let outcome = file.guarded(|| self.format.decode(file, &part, &mut take));
+            let outcome = failed.map_or(outcome, Err);
             if let Err(error) = outcome {
                 // nobody reads on after an error; where nobody reads at all, it is not missed
                 drop(out.send(Err(error)));

@@ -28,8 +28,11 @@ pub enum LoadError {
         /// The path.
         path: PathBuf,
     },
-    /// No Parquet or CSV file was found.
-    #[error("no Parquet or CSV file with content in `{}` ({skipped} others skipped)", path.display())]
+    /// No file that can be loaded was found.
+    #[error(
+        "no Parquet, CSV, JSON lines or Arrow file with content in `{}` ({skipped} others skipped)",
+        path.display()
+    )]
     NothingToLoad {
         /// The folder or archive; of several, the first.
         path: PathBuf,
@@ -42,13 +45,52 @@ pub enum LoadError {
         /// The file.
         file: FileName,
     },
+    /// A pattern is malformed.
+    #[error("`{}` is no pattern: {what} at character {place}", pattern.display())]
+    Pattern {
+        /// The pattern.
+        pattern: PathBuf,
+        /// Where it goes wrong.
+        place: usize,
+        /// What was said.
+        what: &'static str,
+    },
+    /// Nothing matches a pattern.
+    #[error("nothing matches `{}`", pattern.display())]
+    NoMatch {
+        /// The pattern.
+        pattern: PathBuf,
+    },
+    /// Standard input is a terminal.
+    #[error("standard input is a terminal: pipe something into it")]
+    Terminal,
+    /// What has to be read twice could not be kept.
+    #[error("no temporary file in `{}`: TMPDIR names another folder", folder.display())]
+    Spool {
+        /// Where it would have been.
+        folder: PathBuf,
+        /// What was said.
+        source: io::Error,
+    },
+    /// A file that was named is of a format that is not loaded.
+    #[error("`{file}` is {what}, which is not loaded: {way_out}")]
+    OtherFormat {
+        /// The file.
+        file: FileName,
+        /// The format.
+        what: &'static str,
+        /// What to do.
+        way_out: &'static str,
+    },
     /// A file that was named is no text and no known kind.
-    #[error("`{file}` is neither Parquet nor CSV nor a gzip or zip of them")]
+    #[error(
+        "`{file}` is neither Parquet, CSV, JSON lines nor Arrow, nor a gzip, zstd, bzip2, xz or zip of them"
+    )]
     UnknownKind {
         /// The file.
         file: FileName,
     },
-    /// Parquet and CSV at once.
+    /// Files of several kinds at once.
     #[error("`{first}` is {first_kind} and `{second}` is {second_kind}: load them apart")]
     MixedKinds {
         /// The first file.
@@ -226,11 +268,39 @@ pub enum LoadError {
         /// The columns that exist.
         known: Vec<String>,
     },
-    /// Column types were declared for Parquet files, which bring their own.
-    #[error("`{file}` is Parquet and brings its types: it takes no declared ones")]
-    DeclaredForParquet {
+    /// Column types were declared for files that bring their own.
+    #[error("`{file}` is {kind} and brings its types: it takes no declared ones")]
+    DeclaredForTyped {
         /// The first file.
         file: FileName,
+        /// Its kind.
+        kind: Kind,
+    },
+    /// A folder name and the files both have a column.
+    #[error(
+        "column `{column}` is in `{file}` and in the name of a folder above it; --no-hive leaves the folder's out"
+    )]
+    PathColumn {
+        /// The first file.
+        file: FileName,
+        /// The column.
+        column: String,
+    },
+    /// The folders above two files say different columns.
+    #[error(
+        "the folders above `{file}` name {} and those above `{first}` {}; --no-hive takes no columns from them",
+        keys(found),
+        keys(wanted)
+    )]
+    PathKeys {
+        /// The file.
+        file: FileName,
+        /// The first file.
+        first: FileName,
+        /// What its folders say.
+        found: Vec<String>,
+        /// What those of the first say.
+        wanted: Vec<String>,
     },
 
     /// Two files have not the same columns.
@@ -259,8 +329,8 @@ pub enum LoadError {
         /// The name.
         column: String,
     },
-    /// A column has different types in two Parquet files.
-    #[error("column `{column}` is {found} in `{file}` and {wanted} in `{first}`")]
+    /// A column has different types in two files that bring their types.
+    #[error("column `{column}` is {found} in `{file}` and {wanted} in `{first}`{way_out}")]
     TypesDiffer {
         /// The file.
         file: FileName,
@@ -272,6 +342,71 @@ pub enum LoadError {
         wanted: DataType,
         /// The type in this one.
         found: DataType,
+        /// What to do, where there is something.
+        way_out: String,
+    },
+    /// A value has no place in the type that all files together need.
+    #[error("`{file}`, column `{column}`: it cannot become {wanted}")]
+    Widen {
+        /// The file.
+        file: FileName,
+        /// The column.
+        column: String,
+        /// The wider type.
+        wanted: DataType,
+        /// What was said, with the value.
+        source: ArrowError,
+    },
+    /// A decoded batch is not what its file's schema says.
+    #[error("`{file}` holds a batch that does not fit its schema")]
+    Batch {
+        /// The file.
+        file: FileName,
+        /// What was said.
+        source: ArrowError,
+    },
+
+    /// A line is no JSON object, or holds what no type can.
+    #[error("`{file}`, line {line}: {why}{}", quoted(text))]
+    JsonLine {
+        /// The file.
+        file: FileName,
+        /// The line.
+        line: u64,
+        /// What is wrong, and the way out where there is one.
+        why: String,
+        /// The line's beginning.
+        text: String,
+    },
+    /// A value of a line is not of the type that its column was declared to have.
+    #[error("`{file}`, line {line}{}", quoted(text))]
+    Json {
+        /// The file.
+        file: FileName,
+        /// The line.
+        line: u64,
+        /// The line's beginning.
+        text: String,
+        /// What was said.
+        source: ArrowError,
+    },
+    /// An Arrow IPC file or stream is damaged, or uses what the decoder does not know.
+    #[error("`{file}` is no Arrow IPC that can be read{}", message_at(*message))]
+    Ipc {
+        /// The file.
+        file: FileName,
+        /// The message, from 0 without the schema; none: what leads to them.
+        message: Option<usize>,
+        /// What was said.
+        source: ArrowError,
+    },
+    /// An Arrow IPC file or stream ends too early.
+    #[error("`{file}` is not a whole Arrow IPC file: it is truncated (at {bytes} bytes)")]
+    IpcTruncated {
+        /// The file.
+        file: FileName,
+        /// Its length.
+        bytes: u64,
     },
 
     /// A file is not Parquet, or not all of it is there.
@@ -353,6 +488,18 @@ fn numbers(places: &[usize]) -> String {
 
 fn part(label: &str, names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!("{label}{}", list(names)) }
+}
+
+fn keys(names: &[String]) -> String {
+    if names.is_empty() { "no columns".into() } else { list(names) }
+}
+
+fn quoted(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": `{text}`") }
+}
+
+fn message_at(message: Option<usize>) -> String {
+    message.map_or_else(String::new, |number| format!(" (message {number})"))
 }
 
 fn group(row_group: Option<usize>) -> String {

@@ -1,18 +1,15 @@
-//! One input file: where it is stored, and its bytes in order or at random.
+//! One input file: its name, what it holds, how it is stored.
 
 use std::fmt;
-use std::fs::{File, Metadata};
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::fs::Metadata;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use flate2::read::MultiGzDecoder;
-use zip::ZipArchive;
-
 use crate::error::LoadError;
-use crate::meter::Meter;
+use crate::storage::{Place, Wrap};
 
 /// A file, or a member of a zip archive. Displayed as `path` or `path: member`. Clones share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -21,6 +18,16 @@ pub struct FileName(Arc<(PathBuf, Option<String>)>);
 impl FileName {
     pub(crate) fn new(path: &Path, member: Option<String>) -> Self {
         Self(Arc::new((path.into(), member)))
+    }
+
+    /// What the bytes of the file are called once unpacked, in lower case: `.gz` and its like
+    /// are no part of it.
+    pub(crate) fn stem(&self) -> String {
+        let path = self.member().map_or(self.path(), Path::new);
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let wrapped = |end: &&str| name.ends_with(*end);
+        let end = [".gz", ".zst", ".bz2", ".xz"].iter().copied().find(|end| wrapped(&end));
+        end.and_then(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()
     }
 
     /// The file; of a member, its archive.
@@ -54,6 +61,10 @@ pub enum Kind {
     Csv,
     /// Apache Parquet.
     Parquet,
+    /// One JSON object a line.
+    Json,
+    /// Arrow IPC, as a file (also called Feather) or a stream.
+    Arrow,
 }
 
 impl fmt::Display for Kind {
@@ -61,9 +72,30 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Csv => "CSV",
             Self::Parquet => "Parquet",
+            Self::Json => "JSON lines",
+            Self::Arrow => "Arrow IPC",
         })
     }
 }
+
+impl FromStr for Kind {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        Ok(match text.to_ascii_lowercase().as_str() {
+            "csv" | "tsv" => Self::Csv,
+            "parquet" => Self::Parquet,
+            "json" | "jsonl" | "ndjson" => Self::Json,
+            "arrow" | "arrows" | "ipc" | "feather" => Self::Arrow,
+            _ => return Err(UnknownFormat(text.into())),
+        })
+    }
+}
+
+/// A word that names no format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no format: csv, parquet, json (one object a line) or arrow")]
+pub struct UnknownFormat(pub String);
 
 /// One file that takes part in a load.
 #[derive(Debug, Clone)]
@@ -71,15 +103,10 @@ pub struct InputFile {
     pub(crate) name: FileName,
     pub(crate) kind: Kind,
     pub(crate) bytes: u64,
-    pub(crate) storage: Storage,
-}
-
-/// How the bytes are wrapped.
-#[derive(Debug, Clone)]
-pub(crate) enum Storage {
-    Plain(Stamp),
-    Gzip(Stamp),
-    Member { archive: Archive, index: usize },
+    pub(crate) place: Place,
+    pub(crate) wrap: Wrap,
+    /// Folders between what was named and the file.
+    pub(crate) folders: Vec<String>,
 }
 
 /// Tells a file that was replaced or appended to between the two passes.
@@ -120,7 +147,7 @@ impl InputFile {
 
     /// Whether any range can be read at no more than its own cost.
     pub(crate) fn is_plain(&self) -> bool {
-        matches!(self.storage, Storage::Plain(_))
+        self.wrap == Wrap::None && !matches!(self.place, Place::Member { .. })
     }
 
     /// Runs a decoder; its panic becomes an error. Of 120,000 damaged Parquet files 234 made
@@ -138,143 +165,6 @@ impl InputFile {
             Err(LoadError::Panicked { file: self.name.clone(), message })
         })
     }
-
-    fn open(&self, stamp: Stamp) -> Result<File, LoadError> {
-        let file = File::open(self.name.path()).map_err(|e| self.io(e))?;
-        if Stamp::new(&file.metadata().map_err(|e| self.io(e))?) != stamp {
-            return Err(LoadError::Changed { file: self.name.clone() });
-        }
-        Ok(file)
-    }
-
-    /// All uncompressed bytes, while the meter follows the bytes as stored.
-    pub(crate) fn with_metered_bytes<T>(
-        &self,
-        meter: &Meter,
-        read: impl FnOnce(&mut dyn Read) -> Result<T, LoadError>,
-    ) -> Result<T, LoadError> {
-        match &self.storage {
-            Storage::Plain(stamp) => read(&mut Metered { inner: self.open(*stamp)?, meter }),
-            Storage::Gzip(stamp) => {
-                let stored = Metered { inner: self.open(*stamp)?, meter };
-                read(&mut MultiGzDecoder::new(BufReader::with_capacity(1 << 16, stored)))
-            }
-            Storage::Member { .. } => {
-                let outcome = self.with_bytes(0, read);
-                meter.add_bytes(self.bytes);
-                outcome
-            }
-        }
-    }
-
-    /// Calls `read` with the uncompressed bytes, from `offset` on.
-    ///
-    /// Cost: where the file is compressed, everything before `offset` is decompressed too.
-    pub(crate) fn with_bytes<T>(
-        &self,
-        offset: u64,
-        read: impl FnOnce(&mut dyn Read) -> Result<T, LoadError>,
-    ) -> Result<T, LoadError> {
-        let skip = |reader: &mut dyn Read| {
-            let skipped = io::copy(&mut reader.take(offset), &mut io::sink());
-            skipped.map(|_| ()).map_err(|e| self.io(e))
-        };
-        match &self.storage {
-            Storage::Plain(stamp) => {
-                let mut file = self.open(*stamp)?;
-                file.seek(SeekFrom::Start(offset)).map_err(|e| self.io(e))?;
-                read(&mut file)
-            }
-            Storage::Gzip(stamp) => {
-                let buffered = BufReader::with_capacity(1 << 16, self.open(*stamp)?);
-                let mut decoder = MultiGzDecoder::new(buffered);
-                skip(&mut decoder)?;
-                read(&mut decoder)
-            }
-            Storage::Member { archive, index } => {
-                let mut zip = archive.0.clone();
-                let mut member = zip.by_index(*index).map_err(|e| LoadError::Archive {
-                    path: self.name.path().into(),
-                    source: e.into(),
-                })?;
-                skip(&mut member)?;
-                read(&mut member)
-            }
-        }
-    }
-
-    /// The uncompressed bytes as a file of its own.
-    ///
-    /// Cost: nothing for a plain file. A compressed one is unpacked into an unlinked file in
-    /// the directory for temporary files: it needs that space until the result is dropped.
-    pub(crate) fn random_access(&self) -> Result<File, LoadError> {
-        if let Storage::Plain(stamp) = self.storage {
-            return self.open(stamp);
-        }
-        let mut unpacked = tempfile::tempfile().map_err(|e| self.io(e))?;
-        self.with_bytes(0, |reader| {
-            io::copy(reader, &mut unpacked).map_err(|e| self.io(e))?;
-            unpacked.flush().map_err(|e| self.io(e))
-        })?;
-        Ok(unpacked)
-    }
-}
-
-/// Tells a meter what is read.
-struct Metered<'a> {
-    inner: File,
-    meter: &'a Meter,
-}
-
-impl Read for Metered<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buf)?;
-        self.meter.add_bytes(read as u64);
-        Ok(read)
-    }
-}
-
-/// An opened zip archive; clones share its directory.
-#[derive(Debug, Clone)]
-pub(crate) struct Archive(pub(crate) ZipArchive<SharedFile>);
-
-impl Archive {
-    pub(crate) fn open(path: &Path) -> Result<Self, LoadError> {
-        let io = |source| LoadError::Io { file: FileName::new(path, None), source };
-        let file = File::open(path).map_err(io)?;
-        let len = file.metadata().map_err(io)?.len();
-        let archive = ZipArchive::new(SharedFile { file: Arc::new(file), at: 0, len })
-            .map_err(|e| LoadError::Archive { path: path.into(), source: e.into() })?;
-        Ok(Self(archive))
-    }
-}
-
-/// A file with a position of its own: clones are independent readers of one descriptor.
-#[derive(Debug, Clone)]
-pub(crate) struct SharedFile {
-    file: Arc<File>,
-    at: u64,
-    len: u64,
-}
-
-impl Read for SharedFile {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_at(buf, self.at)?;
-        self.at += read as u64;
-        Ok(read)
-    }
-}
-
-impl Seek for SharedFile {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let at = match to {
-            SeekFrom::Start(at) => Some(at),
-            SeekFrom::End(by) => self.len.checked_add_signed(by),
-            SeekFrom::Current(by) => self.at.checked_add_signed(by),
-        };
-        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.at)
-    }
 }
 
 #[cfg(test)]
@@ -287,7 +177,9 @@ mod tests {
             name: FileName::new(Path::new("x.parquet"), None),
             kind: Kind::Parquet,
             bytes: 0,
-            storage: Storage::Plain(Stamp { len: 0, modified: None }),
+            place: Place::Path(Stamp { len: 0, modified: None }),
+            wrap: Wrap::None,
+            folders: Vec::new(),
         };
         let error = file.guarded(|| -> Result<(), _> { panic!("offset {} is odd", 7) });
         let text = error.unwrap_err().to_string();

@@ -1,9 +1,8 @@
 //! Files side by side: their columns matched by name, their small batches joined.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 
@@ -44,20 +43,6 @@ pub(crate) fn column_order(
     }
     let (file, first) = (file.clone(), first.clone());
     Err(LoadError::ColumnsDiffer { file, first, missing, additional })
-}
-
-/// The batch under another schema with the same types, with its columns reordered.
-pub(crate) fn conform(
-    batch: RecordBatch,
-    schema: &SchemaRef,
-    order: Option<&[usize]>,
-) -> Result<RecordBatch, arrow_schema::ArrowError> {
-    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let columns = match order {
-        None => batch.columns().to_vec(),
-        Some(order) => order.iter().map(|&at| batch.column(at).clone()).collect(),
-    };
-    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &rows)
 }
 
 /// Joins small batches.

@@ -1,8 +1,11 @@
 //! Files as one schema and a stream of Arrow record batches, in bounded memory.
 //!
-//! A [`Source`] names what is to be loaded: one file, several, or folders of them; Parquet
-//! or CSV; plain, gzipped or in a zip archive. The type of a CSV column is decided by all of
-//! its values in all files, never by the first rows.
+//! A [`Source`] names what is to be loaded: files, archives, folders of them, patterns
+//! (`ticks/**/*.csv`), standard input; Parquet, CSV, JSON lines or Arrow IPC, told by their
+//! content; plain, or in gzip, zstd, bzip2, xz or zip. The type of a column of CSV or JSON is
+//! decided by all of its values in all files, never by the first rows. Files must have the
+//! same columns and types, unless [`Options::evolve`] lets them differ where nothing is lost.
+//! Folders called `key=value` are columns ([`Options::hive`]).
 //!
 //! [`Source::load`] decodes in a few threads, in one pass, and gives the batches in the order
 //! of the files, small ones joined: 505 files of 1,259 lines are three batches, not 505. A
@@ -29,10 +32,12 @@
 //! # Memory
 //!
 //! A thread holds at most the arrays of one *part* (the text of [`MAX_PART_BYTES`], or the
-//! pages of one Parquet row group that it is at), and [`Options::batch_bytes`] of arrays; of
-//! CSV text it holds a quarter MiB or one longer record. Twice as many parts as threads are
-//! under way, each with at most two batches waiting. What grows with the input is the list of
-//! files and parts, and the footers of Parquet files.
+//! pages of one Parquet row group or one Arrow message that it is at), and
+//! [`Options::batch_bytes`] of arrays; of CSV text it holds a quarter MiB or one longer record,
+//! of JSON lines 8 MiB. Twice as many parts as threads are under way, each with at most two
+//! batches waiting. What grows with the input is the list of files and parts, and the footers
+//! of Parquet files. Compressed Parquet and Arrow files, and standard input, are unpacked into
+//! a file without a name in the directory for temporary files.
 //!
 //! # What a CSV column becomes
 //!
@@ -56,19 +61,27 @@ mod csv;
 mod discover;
 mod error;
 mod file;
+mod finish;
+mod fit;
+mod format;
+mod hive;
+mod ipc;
 mod join;
+mod json;
 mod meter;
 mod options;
 mod parquet;
 mod schema_text;
 mod source;
+mod storage;
 
 pub use batches::Batches;
 pub use csv::{MAX_COLUMNS, MAX_PART_BYTES, MAX_RECORD_BYTES};
 pub use discover::{MAX_DEPTH, MAX_FILES};
 pub use error::{LoadError, ParquetFault};
-pub use file::{FileName, InputFile, Kind};
+pub use file::{FileName, InputFile, Kind, UnknownFormat};
 pub use meter::{Meter, Progress, Stage};
 pub use options::{CsvOptions, MAX_THREADS, Options};
 pub use schema_text::{KNOWN_TYPES, SchemaTextError, parse_schema};
 pub use source::Source;
+pub use storage::{MAX_UNPACK_RATIO, UNPACK_FREE_BYTES};

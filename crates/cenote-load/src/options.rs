@@ -5,6 +5,8 @@ use std::thread::available_parallelism;
 
 use arrow_schema::Schema;
 
+use crate::file::Kind;
+
 /// Most threads that scan or decode at once; beyond it the reader of the batches is the
 /// bottleneck.
 pub const MAX_THREADS: usize = 16;
@@ -20,13 +22,23 @@ pub struct Options {
     pub batch_bytes: usize,
     /// Threads that scan and decode: default one a CPU, at most [`MAX_THREADS`].
     pub threads: Option<NonZero<usize>>,
+    /// What the files hold, whatever they look like. Default: each file is looked at.
+    pub format: Option<Kind>,
+    /// Only these columns, in this order. Parquet decodes no others. Default all.
+    pub columns: Option<Vec<String>>,
+    /// Whether files may have different columns (those that a file lacks are null) and
+    /// types that widen without loss. Default false: a difference is an error.
+    pub evolve: bool,
+    /// Whether folders called `key=value` below the one that was named are columns. Default
+    /// true.
+    pub hive: bool,
     /// CSV: the byte between fields. Default: a tab in files named `.tsv`, else a comma.
     pub delimiter: Option<u8>,
     /// CSV: whether the first record of every file names its columns. Default true. Without,
     /// the names are those of [`Options::schema`] where it has as many fields as the files
     /// have columns, else `column_1`, `column_2`, …
     pub header: bool,
-    /// CSV: types of columns by name, in any order; they override inference. See
+    /// CSV, JSON: types of columns by name, in any order; they override inference. See
     /// [`parse_schema`](crate::parse_schema).
     pub schema: Option<Schema>,
     /// CSV: texts that mean null, beside the empty field. Default none. `NaN` is a number.
@@ -88,6 +100,10 @@ impl Default for Options {
             batch_rows: 1 << 18,
             batch_bytes: 64 << 20,
             threads: None,
+            format: None,
+            columns: None,
+            evolve: false,
+            hive: true,
             delimiter: None,
             header: true,
             schema: None,

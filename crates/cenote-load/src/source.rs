@@ -1,17 +1,21 @@
 //! What is to be loaded: files, their common schema, their number of rows.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use crate::batches::{Batches, Part};
+use crate::batches::Batches;
 use crate::csv::CsvPlan;
-use crate::discover::discover;
+use crate::discover::{Found, discover};
 use crate::error::LoadError;
 use crate::file::{InputFile, Kind};
+use crate::finish::Finish;
+use crate::format::Format;
+use crate::hive::path_columns;
+use crate::ipc::IpcPlan;
 use crate::join::Joiner;
+use crate::json::JsonPlan;
 use crate::meter::{Meter, Stage};
 use crate::options::Options;
 use crate::parquet::ParquetPlan;
@@ -20,27 +24,25 @@ use crate::parquet::ParquetPlan;
 #[derive(Debug, Clone)]
 pub struct Source {
     files: Vec<InputFile>,
-    plan: Plan,
-    /// Rows of all CSV files, where they were counted.
+    skipped: usize,
+    format: Arc<dyn Format>,
+    finish: Finish,
+    /// Rows of all files, where they were counted.
     rows: Option<u64>,
     options: Options,
     meter: Meter,
 }
 
-/// How the files are decoded.
-#[derive(Debug, Clone)]
-pub(crate) enum Plan {
-    Csv(CsvPlan),
-    Parquet(ParquetPlan),
-}
-
 impl Source {
-    /// Opens what `paths` name: files, zip archives, and folders with all below them.
+    /// Opens what `paths` name: files, archives, folders with all below them, patterns
+    /// (`ticks/**/*.csv`), and `-` for standard input.
     ///
-    /// Schema and number of rows are those of all files. Cost: CSV is decoded whole for them;
-    /// [`Source::load`] decodes once.
+    /// Schema and number of rows are those of all files. Cost: CSV is decoded whole for them
+    /// ([`Source::load`] decodes once), JSON lines are read whole; of Parquet the footers, of
+    /// Arrow IPC the heads of its messages. Standard input is first written to a file without
+    /// a name in the directory for temporary files.
     /// # Errors
-    /// [`LoadError`]: whatever is wrong with CSV, and with Parquet what can be seen without
+    /// [`LoadError`]: whatever is wrong with CSV, and with the others what can be seen without
     /// decoding.
     pub fn open(paths: &[PathBuf], options: &Options) -> Result<Self, LoadError> {
         Self::open_with(paths, options, &Meter::new())
@@ -66,7 +68,7 @@ impl Source {
                     Err(error) => return Err(error),
                 }
             }
-            let widened = source.plan.is_widened();
+            let widened = source.format.is_widened();
             source = source.wider()?;
             source.rows = (!widened).then_some(decoded);
         }
@@ -80,17 +82,20 @@ impl Source {
     /// As [`Source::open_with`], as far as it has looked.
     pub fn begin(paths: &[PathBuf], options: &Options, meter: &Meter) -> Result<Self, LoadError> {
         meter.enter(Stage::Listing, 0);
-        let files = discover(paths)?;
+        let Found { files, skipped, .. } = discover(paths, options, meter)?;
         meter.enter(Stage::Scanning, files.iter().map(|file| file.bytes).sum());
-        let plan = match files[0].kind {
-            Kind::Csv => Plan::Csv(CsvPlan::new(files.clone(), options, meter)?),
-            Kind::Parquet => Plan::Parquet(ParquetPlan::new(&files, options, meter)?),
+        let format: Arc<dyn Format> = match files[0].kind {
+            Kind::Csv => {
+                Arc::new(CsvPlan::new(files.clone(), &csv_options(&files, options)?, meter)?)
+            }
+            Kind::Parquet => Arc::new(ParquetPlan::new(&files, options, meter)?),
+            Kind::Json => Arc::new(JsonPlan::new(&files, options, meter)?),
+            Kind::Arrow => Arc::new(IpcPlan::new(&files, options, meter)?),
         };
-        let rows = match &plan {
-            Plan::Csv(_) => None,
-            Plan::Parquet(plan) => Some(plan.rows()),
-        };
-        Ok(Self { files, plan, rows, options: options.clone(), meter: meter.clone() })
+        let finish = finish(&*format, &files, options)?;
+        let rows = format.num_rows();
+        let (options, meter) = (options.clone(), meter.clone());
+        Ok(Self { files, skipped, format, finish, rows, options, meter })
     }
 
     /// Gives schema and batches to `into`, in one pass where the types of CSV columns turn
@@ -109,7 +114,7 @@ impl Source {
         loop {
             let again = self.clone();
             match into(self.schema(), self.batches()) {
-                Err(_) if again.plan.is_widened() => self = again.wider()?,
+                Err(_) if again.format.is_widened() => self = again.wider()?,
                 outcome => return outcome,
             }
         }
@@ -117,10 +122,9 @@ impl Source {
 
     /// With the types that all values ask for which were seen.
     fn wider(mut self) -> Result<Self, LoadError> {
-        if let Plan::Csv(plan) = &self.plan {
-            let next = plan.next()?;
-            self.files = next.files().to_vec();
-            self.plan = Plan::Csv(next);
+        if let Some((format, files)) = self.format.wider()? {
+            self.finish = finish(&*format, &files, &self.options)?;
+            (self.format, self.files) = (format, files);
         }
         Ok(self)
     }
@@ -128,7 +132,7 @@ impl Source {
     /// The schema of all files together.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        self.plan.schema()
+        self.finish.schema()
     }
 
     /// The files, in the order of their rows.
@@ -137,14 +141,20 @@ impl Source {
         &self.files
     }
 
+    /// Files that were found and passed over: hidden, empty, or of no known kind.
+    #[must_use]
+    pub fn num_skipped(&self) -> usize {
+        self.skipped
+    }
+
     /// Bytes of all files, as stored.
     #[must_use]
     pub fn bytes_total(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Rows of all files together, where they are known: Parquet states them, CSV must have
-    /// been opened by [`Source::open`].
+    /// Rows of all files together, where they are known: CSV must have been opened by
+    /// [`Source::open`], all others state or count them.
     #[must_use]
     pub fn num_rows(&self) -> Option<u64> {
         self.rows
@@ -158,52 +168,28 @@ impl Source {
     }
 
     fn decoding(self) -> Batches {
-        let rows = self.options.batch_rows();
-        let joiner = Joiner::new(self.schema(), rows, self.options.batch_bytes);
-        Batches::new(self.plan, self.files, self.options.threads(), joiner, self.meter)
+        let (rows, bytes) = (self.options.batch_rows(), self.options.batch_bytes);
+        let joiner = Joiner::new(self.schema(), rows, bytes);
+        let threads = self.options.threads();
+        Batches::new(self.format, self.finish, self.files, threads, joiner, self.meter)
     }
 }
 
-impl Plan {
-    pub(crate) fn schema(&self) -> SchemaRef {
-        match self {
-            Self::Csv(plan) => plan.schema(),
-            Self::Parquet(plan) => plan.schema.clone(),
-        }
-    }
+fn finish(
+    format: &dyn Format,
+    files: &[InputFile],
+    options: &Options,
+) -> Result<Finish, LoadError> {
+    let paths = if options.hive { path_columns(files)? } else { Vec::new() };
+    Finish::new(&format.schema(), paths, files, options)
+}
 
-    pub(crate) fn parts(&self, files: &[InputFile]) -> VecDeque<Part> {
-        match self {
-            Self::Csv(plan) => {
-                let parts = plan.parts().enumerate();
-                parts.map(|(at, file)| Part { file, range: at..at + 1 }).collect()
-            }
-            Self::Parquet(plan) => {
-                let mut parts = VecDeque::new();
-                for (file, input) in files.iter().enumerate() {
-                    let ranges = plan.parts(file, input).into_iter();
-                    parts.extend(ranges.map(|range| Part { file, range }));
-                }
-                parts
-            }
-        }
-    }
-
-    /// Whether nothing that was decoded is of use: the types were too narrow.
-    pub(crate) fn is_widened(&self) -> bool {
-        matches!(self, Self::Csv(plan) if plan.is_widened())
-    }
-
-    /// Decodes a part and hands on each batch with its share of the file's stored bytes.
-    pub(crate) fn decode(
-        &self,
-        input: &InputFile,
-        part: &Part,
-        take: &mut dyn FnMut(RecordBatch, u64) -> bool,
-    ) -> Result<(), LoadError> {
-        match self {
-            Self::Csv(plan) => plan.decode(part.range.start, take),
-            Self::Parquet(plan) => plan.decode(input, part.file, part.range.clone(), take),
-        }
-    }
+/// CSV takes only the columns that are not made of the files' paths.
+fn csv_options(files: &[InputFile], options: &Options) -> Result<Options, LoadError> {
+    let Some(wanted) = &options.columns else { return Ok(options.clone()) };
+    let paths = if options.hive { path_columns(files)? } else { Vec::new() };
+    let in_file = |name: &&String| !paths.iter().any(|column| column.field.name() == *name);
+    let mut options = options.clone();
+    options.csv.columns = Some(wanted.iter().filter(in_file).cloned().collect());
+    Ok(options)
 }

@@ -8,6 +8,7 @@
 //! - [`copy`]: bytes into memory, hashed in the same pass; a chunk's checksum
 //! - [`bits`]: where bytes stand in a text
 //! - [`space`], [`headroom`], [`mount`]: taking memory, and knowing how much is left, and where
+//! - [`heap`]: what the allocator does with memory that was freed
 //! - [`lock`], [`process`], [`socket`]: who owns, who lives, how descriptors travel
 //! - [`quantity`], [`random`]: sizes and random numbers
 //!
@@ -21,6 +22,7 @@ compile_error!("cenote-region maps whole pools: it needs Linux and 64-bit addres
 pub mod bits;
 pub mod copy;
 pub mod headroom;
+pub mod heap;
 pub mod lock;
 pub mod mapping;
 pub mod mount;

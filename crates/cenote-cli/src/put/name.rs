@@ -7,8 +7,11 @@ use crate::failure::Failure;
 /// Longest note of where a frame comes from.
 const SOURCE_BYTES_MAX: usize = 4096;
 /// Endings that are no part of a name, outermost first.
-const COMPRESSED: [&str; 2] = ["gz", "zip"];
-const KINDS: [&str; 7] = ["parquet", "pq", "parq", "csv", "tsv", "txt", "gz"];
+const COMPRESSED: [&str; 5] = ["gz", "zst", "bz2", "xz", "zip"];
+const KINDS: [&str; 13] = [
+    "parquet", "pq", "parq", "csv", "tsv", "txt", "json", "jsonl", "ndjson", "arrow", "arrows",
+    "feather", "ipc",
+];
 
 /// The name the user gave, or that of the one path.
 ///
@@ -21,6 +24,12 @@ pub(crate) fn of_frame(given: Option<&str>, paths: &[PathBuf]) -> Result<String,
     let [path] = paths else {
         return Err(Failure::usage("several paths have no one name").hint("--name NAME gives one"));
     };
+    if path.as_os_str() == "-" {
+        return Err(Failure::usage("standard input has no name").hint("--name NAME gives one"));
+    }
+    if !path.exists() && path.to_string_lossy().contains(['*', '?', '[']) {
+        return Err(Failure::usage("a pattern has no name").hint("--name NAME gives one"));
+    }
     // `.` and `..` have a name, too, once they are looked up.
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
     let name = if path.is_dir() {
@@ -52,6 +61,9 @@ fn stem(path: &Path) -> Option<PathBuf> {
 /// The paths, absolute, as the frame's source.
 pub(crate) fn of_source(paths: &[PathBuf]) -> String {
     let absolute = |path: &PathBuf| {
+        if path.as_os_str() == "-" {
+            return "standard input".to_owned();
+        }
         std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
     };
     let mut text = paths.iter().map(absolute).collect::<Vec<_>>().join(", ");
@@ -73,6 +85,7 @@ mod tests {
             ("/data/prices.parquet", "prices"),
             ("prices.CSV", "prices"),
             ("prices.csv.gz", "prices"),
+            ("prices.jsonl.zst", "prices"),
             ("2024.01.zip", "2024.01"),
             ("2024.01", "2024.01"),
             ("prices", "prices"),
@@ -84,6 +97,8 @@ mod tests {
     #[test]
     fn several_paths_need_a_name() {
         assert!(of_frame(None, &["a".into(), "b".into()]).is_err());
+        assert!(of_frame(None, &["-".into()]).is_err());
+        assert!(of_frame(None, &["ticks/*.csv".into()]).is_err());
         assert_eq!(of_frame(Some("c"), &["a".into(), "b".into()]).unwrap(), "c");
     }
 

@@ -28,6 +28,14 @@ mod rules;
 mod text;
 mod value;
 
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+
+use crate::error::LoadError;
+use crate::file::InputFile;
+use crate::format::{Format, Part, Take, Wider};
+
 pub(crate) use plan::CsvPlan;
 
 /// Text that is cut and parsed at once: its fields stay in the processor's cache.
@@ -44,3 +52,33 @@ pub const MAX_RECORD_BYTES: usize = 16 << 20;
 
 /// Most columns.
 pub const MAX_COLUMNS: usize = 1 << 16;
+
+impl Format for CsvPlan {
+    fn schema(&self) -> SchemaRef {
+        CsvPlan::schema(self)
+    }
+
+    fn num_rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// Each with the last of its files; all lie in folders of the same names.
+    fn parts(&self, _: &[InputFile]) -> Vec<Part> {
+        let parts = CsvPlan::parts(self).enumerate();
+        parts.map(|(at, file)| Part { file, range: at..at + 1 }).collect()
+    }
+
+    fn decode(&self, _: &InputFile, part: &Part, take: &mut Take<'_>) -> Result<(), LoadError> {
+        CsvPlan::decode(self, part.range.start, take)
+    }
+
+    fn is_widened(&self) -> bool {
+        CsvPlan::is_widened(self)
+    }
+
+    fn wider(&self) -> Result<Option<Wider>, LoadError> {
+        let next = self.next()?;
+        let files = next.files().to_vec();
+        Ok(Some((Arc::new(next), files)))
+    }
+}

@@ -201,13 +201,7 @@ impl CsvPlan {
 
 /// A tab, where the name says so.
 fn delimiter_of_name(file: &InputFile) -> Option<u8> {
-    let name = file.name.to_string().to_ascii_lowercase();
-    let name = [".gz", ".zst", ".bz2", ".xz"]
-        .iter()
-        .find_map(|end| name.strip_suffix(end))
-        .unwrap_or(&name)
-        .to_owned();
-    name.ends_with(".tsv").then_some(b'\t')
+    file.name.stem().ends_with(".tsv").then_some(b'\t')
 }
 
 impl Inner {
@@ -263,6 +257,14 @@ impl Inner {
                     parts.extend(pieces(file, input.bytes, size, &layout).map(|piece| vec![piece]));
                     continue;
                 }
+            }
+            // columns that are made of the folders' names are the same in all of a part
+            if group
+                .last()
+                .is_some_and(|last: &Piece| self.files[last.file].folders != input.folders)
+            {
+                parts.push(std::mem::take(&mut group));
+                grouped = 0;
             }
             group.push(Piece { file, split: None });
             // what is compressed is about four times as long

@@ -2,11 +2,16 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests; they say what they skip")]
 
 mod csv;
+mod evolve;
 mod files;
+mod ipc;
+mod json;
 mod market_data;
 mod parquet_files;
+mod paths;
 mod round_trip;
 mod rubbish;
+mod wrapped;
 
 use std::fs;
 use std::path::{Path, PathBuf};

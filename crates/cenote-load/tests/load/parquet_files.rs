@@ -79,7 +79,7 @@ fn files_that_do_not_fit_are_named() {
 
     let options = Options { schema: parse_schema("p:utf8").ok(), ..Options::default() };
     let error = load(&[folder.path().join("a.parquet")], &options).unwrap_err();
-    assert!(matches!(error, LoadError::DeclaredForParquet { .. }), "{error}");
+    assert!(matches!(error, LoadError::DeclaredForTyped { .. }), "{error}");
 }
 
 #[test]

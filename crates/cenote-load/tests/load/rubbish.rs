@@ -70,11 +70,26 @@ proptest! {
     }
 
     #[test]
+    fn mutated_arrow(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
+        let batch = sample(200);
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        let mut bytes = writer.into_inner().unwrap();
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        drop(survives("x.arrow", &bytes));
+    }
+
+    #[test]
     fn rubbish_as_csv(content in proptest::collection::vec(prop_oneof![
         any::<u8>(), Just(b','), Just(b'\n'), Just(b'\r'), Just(b'"'), Just(b'1'), Just(b'a')
     ], 1..200)) {
         drop(survives("x.csv", &content));
         drop(survives("x.csv.gz", &content));
         drop(survives("x.zip", &content));
+        drop(survives("x.jsonl", &content));
+        drop(survives("x.arrow", &content));
     }
 }
