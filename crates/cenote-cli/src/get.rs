@@ -12,21 +12,26 @@ use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::PoolArgs;
 use crate::connect::connect;
-use crate::export::{Destination, export};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
+use crate::save::{Destination, save};
 use rows::Rows;
 
 const AFTER_HELP: &str = "\
 Examples:
   cenote get prices                                   its schema and first 10 rows
   cenote get prices --columns date,close --head 50
-  cenote get prices --rows 1000..2000 -o part.csv     into a file: .parquet, .csv or .arrow
   cenote get prices --where \"date >= '2017-01-01' and close > 100\"
+  cenote get prices --rows 1000..2000 -o part.csv     into a file
+  cenote get prices -o prices.jsonl.zst
+  cenote get prices --format csv -o - | head          to standard output
   cenote get prices --json | jq .schema
 
-Rows count from 0; `A..B` goes up to and without B. A file appears only once it is whole.";
+Files: .parquet, .arrow (Arrow IPC file), .arrows (stream), .csv, .jsonl; the last two also with
+.gz or .zst. A type that a format cannot say is refused with its column. CSV and JSON keep values,
+not types: `NaN` becomes null in JSON. Rows count from 0; `A..B` goes up to and without B. A file
+appears only once it is whole.";
 
 /// Rows that are shown unless the user says how many.
 const HEAD: u64 = 10;
@@ -40,9 +45,12 @@ pub(crate) struct Get {
     /// The frame
     #[arg(add = ArgValueCompleter::new(crate::complete::frames))]
     name: String,
-    /// Write into this file instead: Parquet, CSV or Arrow IPC, by its ending
+    /// Write into this file instead, by its ending; or - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// What to write, whatever the ending: parquet, arrow, arrows, csv or jsonl
+    #[arg(long = "format", value_name = "FORMAT", requires = "output")]
+    kind: Option<String>,
     /// Only these columns, in this order
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     columns: Option<Vec<String>>,
@@ -61,7 +69,9 @@ pub(crate) struct Get {
 
 impl Get {
     pub(crate) fn run(&self, pool: &PoolArgs) -> Result<(), Failure> {
-        let destination = self.output.as_deref().map(Destination::at).transpose()?;
+        let destination = self.output.as_deref();
+        let destination =
+            destination.map(|path| Destination::at(path, self.kind.as_deref())).transpose()?;
         let pool = connect(pool)?;
         match destination {
             Some(destination) => self.write(&pool, &destination),
@@ -93,7 +103,10 @@ impl Get {
         let selection = plain.map_or_else(|| self.selection(), |rows| self.head(rows));
         let frame = pool.get_selected(&self.name, &selection).map_err(|e| Failure::of_pool(&e))?;
         let frame = frame.head(self.head.unwrap_or(u64::MAX));
-        let written = export(&frame, destination, &interrupt)?;
+        let written = save(&frame, destination, &interrupt, !self.format.json)?;
+        if destination.is_standard_output() {
+            return Ok(());
+        }
         if self.format.json { output::print_json(&written) } else { output::print(&written.line()) }
     }
 

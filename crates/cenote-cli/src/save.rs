@@ -1,45 +1,42 @@
-//! A frame into a file. It appears under its name only once it is whole.
+//! A frame into a file, or to standard output. A file appears under its name only once it is
+//! whole.
 
 mod dictionary;
+mod format;
+mod out;
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use arrow_array::RecordBatch;
-use arrow_schema::Schema;
 use cenote::Frame;
 use cenote_region::quantity::ByteSize;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output;
 use crate::table::count;
 use dictionary::Unified;
+use format::{Kind, Writer};
+use out::{Compression, Out};
 
 /// Rows are handed to a writer in so many at a time, so that Ctrl-C is soon heard.
 const ROWS_AT_ONCE: usize = 1 << 16;
 /// What a file's mode is before the process's umask.
 const MODE: u32 = 0o666;
+/// What the shell shows of a frame on its way to standard output.
+const STANDARD_OUTPUT: &str = "-";
 
-/// How a file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Parquet,
-    Csv,
-    Arrow,
-}
-
-/// A file to be written.
+/// Where a frame is written to, and how.
 #[derive(Debug)]
 pub(crate) struct Destination {
     path: PathBuf,
     kind: Kind,
+    compression: Compression,
 }
 
 /// What was written.
@@ -55,26 +52,46 @@ pub(crate) struct Written {
 }
 
 impl Destination {
-    /// The kind of file is in its ending.
+    /// The kind of file is in its ending, unless it is said; `-` is standard output.
     ///
     /// # Errors
-    /// The ending says nothing.
-    pub(crate) fn at(path: &Path) -> Result<Destination, Failure> {
-        let ending =
-            path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
-        let kind = match ending.as_deref() {
-            Some("parquet" | "pq") => Kind::Parquet,
-            Some("csv") => Kind::Csv,
-            Some("arrow" | "feather" | "ipc") => Kind::Arrow,
-            _ => {
-                return Err(Failure::usage(format!(
+    /// Nothing says the kind; what is no text is to be compressed once more, or to be shown
+    /// on a terminal.
+    pub(crate) fn at(path: &Path, format: Option<&str>) -> Result<Destination, Failure> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let (compression, stem) = Compression::of(&name);
+        let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let Some(kind) = Kind::of(format.unwrap_or(ending)) else {
+            let failure = match format {
+                Some(format) => Failure::usage(format!("{format:?} is no format")),
+                None if path.as_os_str() == STANDARD_OUTPUT => {
+                    Failure::usage("nothing says what to write to standard output")
+                }
+                None => Failure::usage(format!(
                     "the ending of {} does not say what to write",
                     path.display()
-                ))
-                .hint("name the file .parquet, .csv or .arrow"));
-            }
+                )),
+            };
+            return Err(failure.hint(
+                "name the file .parquet, .arrow (a file), .arrows (a stream), .csv or .jsonl, the \
+                 last two also with .gz or .zst; or say --format",
+            ));
         };
-        Ok(Destination { path: path.to_owned(), kind })
+        if compression != Compression::None && !kind.is_text() {
+            let text = format!("{} brings a compression of its own", kind.name());
+            return Err(Failure::usage(text).hint("leave the ending away"));
+        }
+        let destination = Destination { path: path.to_owned(), kind, compression };
+        if destination.is_standard_output() && !kind.is_text() && output::to_terminal() {
+            let text = format!("{} is nothing for a terminal", kind.name());
+            return Err(Failure::usage(text).hint("pipe it into something: … -o - | …"));
+        }
+        Ok(destination)
+    }
+
+    /// Whether what is written goes where results are printed.
+    pub(crate) fn is_standard_output(&self) -> bool {
+        self.path.as_os_str() == STANDARD_OUTPUT
     }
 }
 
@@ -93,47 +110,42 @@ impl Written {
     }
 }
 
-/// Writes the frame.
+/// Writes the frame; `show`: with a bar on a terminal.
 ///
 /// # Errors
 /// The file cannot be written, or does not take the frame's types; the user interrupts. A
 /// file of that name is then as it was.
-pub(crate) fn export(
+pub(crate) fn save(
     frame: &Frame,
     destination: &Destination,
     interrupt: &Interrupt,
+    show: bool,
 ) -> Result<Written, Failure> {
     let began = Instant::now();
     let path = &destination.path;
+    destination.kind.check(frame.schema())?;
     let failed = |error: &(dyn std::error::Error + 'static)| {
         Failure::doing(format_args!("write {}", path.display()), error)
     };
-    let batches = frame.batches().map_err(|error| Failure::of_pool(&error))?;
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".cenote-")
-        .permissions(std::fs::Permissions::from_mode(MODE))
-        .tempfile_in(folder)
-        .map_err(|error| failed(&error))?;
-    let file = BufWriter::with_capacity(1 << 20, temporary.as_file_mut());
-    let mut writer =
-        Writer::begin(destination.kind, file, frame.schema()).map_err(|e| failed(&*e))?;
-    let unified = match destination.kind {
-        Kind::Arrow => Some(Unified::of(&batches).map_err(|error| failed(&error))?),
-        _ => None,
-    };
-    for (at, batch) in batches.iter().enumerate() {
-        let common = unified.as_ref().map(|unified| unified.batch(at, batch)).transpose();
-        let batch = &common.map_err(|error| failed(&error))?.unwrap_or_else(|| batch.clone());
-        for start in (0..batch.num_rows()).step_by(ROWS_AT_ONCE) {
-            interrupt.check("interrupted: no file was written")?;
-            let rows = ROWS_AT_ONCE.min(batch.num_rows() - start);
-            writer.write(&batch.slice(start, rows)).map_err(|error| failed(&*error))?;
+    let bytes = if destination.is_standard_output() {
+        match write(frame, destination, io::stdout().lock(), interrupt, show) {
+            // whoever read it has had enough
+            Err(Fault::Write(error)) if is_broken_pipe(&*error) => 0,
+            outcome => outcome.map(|()| 0).map_err(|fault| fault.into_failure(path))?,
         }
-    }
-    writer.end().map_err(|error| failed(&*error))?;
-    let bytes = temporary.as_file().metadata().map_err(|error| failed(&error))?.len();
-    temporary.persist(path).map_err(|error| failed(&error.error))?;
+    } else {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        let mut temporary = tempfile::Builder::new()
+            .prefix(".cenote-")
+            .permissions(std::fs::Permissions::from_mode(MODE))
+            .tempfile_in(folder.unwrap_or(Path::new(".")))
+            .map_err(|error| failed(&error))?;
+        let file: &mut File = temporary.as_file_mut();
+        write(frame, destination, file, interrupt, show).map_err(|f| f.into_failure(path))?;
+        let bytes = temporary.as_file().metadata().map_err(|error| failed(&error))?.len();
+        temporary.persist(path).map_err(|error| failed(&error.error))?;
+        bytes
+    };
     Ok(Written {
         name: frame.name().to_owned(),
         version: frame.version(),
@@ -145,56 +157,78 @@ pub(crate) fn export(
     })
 }
 
-type Out<'a> = BufWriter<&'a mut File>;
-type Fault = Box<dyn std::error::Error>;
-
-enum Writer<'a> {
-    Parquet(Box<ArrowWriter<Out<'a>>>),
-    Csv(arrow_csv::Writer<Out<'a>>),
-    Arrow(arrow_ipc::writer::FileWriter<Out<'a>>),
+/// Why a frame was not written.
+enum Fault {
+    Write(format::Fault),
+    Other(Failure),
 }
 
-impl<'a> Writer<'a> {
-    fn begin(
-        kind: Kind,
-        file: Out<'a>,
-        schema: &std::sync::Arc<Schema>,
-    ) -> Result<Writer<'a>, Fault> {
-        Ok(match kind {
-            Kind::Parquet => {
-                let properties =
-                    WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-                Writer::Parquet(Box::new(ArrowWriter::try_new(
-                    file,
-                    schema.clone(),
-                    Some(properties),
-                )?))
-            }
-            Kind::Csv => {
-                let mut writer = arrow_csv::WriterBuilder::new().with_header(true).build(file);
-                // A frame without rows has a header, too.
-                writer.write(&RecordBatch::new_empty(schema.clone()))?;
-                Writer::Csv(writer)
-            }
-            Kind::Arrow => Writer::Arrow(arrow_ipc::writer::FileWriter::try_new(file, schema)?),
-        })
-    }
-
-    fn write(&mut self, batch: &RecordBatch) -> Result<(), Fault> {
+impl Fault {
+    fn into_failure(self, path: &Path) -> Failure {
         match self {
-            Writer::Parquet(writer) => writer.write(batch)?,
-            Writer::Csv(writer) => writer.write(batch)?,
-            Writer::Arrow(writer) => writer.write(batch)?,
+            Fault::Write(error) => {
+                Failure::doing(format_args!("write {}", path.display()), &*error)
+            }
+            Fault::Other(failure) => failure,
         }
-        Ok(())
     }
+}
 
-    fn end(self) -> Result<(), Fault> {
-        let mut file = match self {
-            Writer::Parquet(writer) => writer.into_inner()?,
-            Writer::Csv(writer) => writer.into_inner(),
-            Writer::Arrow(writer) => writer.into_inner()?,
-        };
-        Ok(file.flush()?)
+impl From<format::Fault> for Fault {
+    fn from(error: format::Fault) -> Fault {
+        Fault::Write(error)
     }
+}
+
+fn write<W: Write + Send>(
+    frame: &Frame,
+    destination: &Destination,
+    to: W,
+    interrupt: &Interrupt,
+    show: bool,
+) -> Result<(), Fault> {
+    let batches = frame.batches().map_err(|error| Fault::Other(Failure::of_pool(&error)))?;
+    let to = BufWriter::with_capacity(1 << 20, to);
+    let out = Out::new(to, destination.compression).map_err(|error| Fault::Write(error.into()))?;
+    let mut writer = Writer::begin(destination.kind, out, frame.schema())?;
+    let unified = match destination.kind {
+        Kind::Arrow => Some(Unified::of(&batches).map_err(|error| Fault::Write(error.into()))?),
+        _ => None,
+    };
+    let bar = bar(frame.num_rows(), show);
+    for (at, batch) in batches.iter().enumerate() {
+        let common = unified.as_ref().map(|unified| unified.batch(at, batch)).transpose();
+        let common = common.map_err(|error| Fault::Write(error.into()))?;
+        let batch = &common.unwrap_or_else(|| batch.clone());
+        for start in (0..batch.num_rows()).step_by(ROWS_AT_ONCE) {
+            interrupt.check("interrupted: no file was written").map_err(Fault::Other)?;
+            let rows = ROWS_AT_ONCE.min(batch.num_rows() - start);
+            writer.write(&batch.slice(start, rows))?;
+            bar.inc(rows as u64);
+        }
+    }
+    bar.finish_and_clear();
+    writer.end()?.end().map_err(|error| Fault::Write(error.into()))
+}
+
+fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        // Arrow's writers keep the text alone
+        if kind == Some(io::ErrorKind::BrokenPipe) || error.to_string().contains("Broken pipe") {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
+fn bar(rows: u64, show: bool) -> ProgressBar {
+    let target = if show { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template(
+        "writing {bar:30} {human_pos} of {human_len} rows, {eta} left",
+    );
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▌·");
+    ProgressBar::with_draw_target(Some(rows), target).with_style(style)
 }

@@ -6,6 +6,7 @@
 mod bad_input;
 mod daemon;
 mod errors;
+mod formats;
 mod interrupt;
 mod support;
 mod tables;
