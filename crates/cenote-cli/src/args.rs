@@ -8,7 +8,9 @@ use clap::{Args, Parser, Subcommand};
 use crate::complete::Completions;
 use crate::doctor::Doctor;
 use crate::evict::EvictClient;
+use crate::export::ExportFrames;
 use crate::get::Get;
+use crate::import::Import;
 use crate::info::Info;
 use crate::leases::Leases;
 use crate::ls::Ls;
@@ -103,6 +105,8 @@ pub(crate) enum Command {
     Ls(Ls),
     Rm(Rm),
     Mv(Mv),
+    Export(ExportFrames),
+    Import(Import),
     Info(Info),
     Leases(Leases),
     EvictClient(EvictClient),

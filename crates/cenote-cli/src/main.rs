@@ -9,10 +9,13 @@ mod args;
 mod complete;
 mod connect;
 mod doctor;
+mod dump;
 mod evict;
+mod export;
 mod failure;
 mod get;
 mod hint;
+mod import;
 mod info;
 mod interrupt;
 mod leases;
@@ -50,6 +53,8 @@ fn main() -> ExitCode {
         Command::Ls(command) => command.run(pool),
         Command::Rm(command) => command.run(pool),
         Command::Mv(command) => command.run(pool),
+        Command::Export(command) => command.run(pool),
+        Command::Import(command) => command.run(pool),
         Command::Info(command) => command.run(pool),
         Command::Leases(command) => command.run(pool),
         Command::EvictClient(command) => command.run(pool),

@@ -128,7 +128,7 @@ pub(crate) fn save(
         Failure::doing(format_args!("write {}", path.display()), error)
     };
     let bytes = if destination.is_standard_output() {
-        match write(frame, destination, io::stdout().lock(), interrupt, show) {
+        match write(frame, destination, io::stdout(), interrupt, show) {
             // whoever read it has had enough
             Err(Fault::Write(error)) if is_broken_pipe(&*error) => 0,
             outcome => outcome.map(|()| 0).map_err(|fault| fault.into_failure(path))?,

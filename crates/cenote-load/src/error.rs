@@ -278,7 +278,7 @@ pub enum LoadError {
     },
     /// A folder name and the files both have a column.
     #[error(
-        "column `{column}` is in `{file}` and in the name of a folder above it; --no-hive leaves the folder's out"
+        "column `{column}` is in `{file}` and in the name of a folder above it; --no-hive leaves the folder's out, --columns takes it"
     )]
     PathColumn {
         /// The first file.

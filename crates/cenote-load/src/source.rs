@@ -84,13 +84,12 @@ impl Source {
         meter.enter(Stage::Listing, 0);
         let Found { files, skipped, .. } = discover(paths, options, meter)?;
         meter.enter(Stage::Scanning, files.iter().map(|file| file.bytes).sum());
+        let asked = of_files(&files, options)?;
         let format: Arc<dyn Format> = match files[0].kind {
-            Kind::Csv => {
-                Arc::new(CsvPlan::new(files.clone(), &csv_options(&files, options)?, meter)?)
-            }
-            Kind::Parquet => Arc::new(ParquetPlan::new(&files, options, meter)?),
-            Kind::Json => Arc::new(JsonPlan::new(&files, options, meter)?),
-            Kind::Arrow => Arc::new(IpcPlan::new(&files, options, meter)?),
+            Kind::Csv => Arc::new(CsvPlan::new(files.clone(), &asked, meter)?),
+            Kind::Parquet => Arc::new(ParquetPlan::new(&files, &asked, meter)?),
+            Kind::Json => Arc::new(JsonPlan::new(&files, &asked, meter)?),
+            Kind::Arrow => Arc::new(IpcPlan::new(&files, &asked, meter)?),
         };
         let finish = finish(&*format, &files, options)?;
         let rows = format.num_rows();
@@ -184,12 +183,14 @@ fn finish(
     Finish::new(&format.schema(), paths, files, options)
 }
 
-/// CSV takes only the columns that are not made of the files' paths.
-fn csv_options(files: &[InputFile], options: &Options) -> Result<Options, LoadError> {
-    let Some(wanted) = &options.columns else { return Ok(options.clone()) };
-    let paths = if options.hive { path_columns(files)? } else { Vec::new() };
-    let in_file = |name: &&String| !paths.iter().any(|column| column.field.name() == *name);
+/// What the files are asked for: the columns that are not made of their paths. Where both
+/// have one and it was asked for, it is the path's.
+fn of_files(files: &[InputFile], options: &Options) -> Result<Options, LoadError> {
     let mut options = options.clone();
-    options.csv.columns = Some(wanted.iter().filter(in_file).cloned().collect());
+    if let Some(wanted) = &mut options.columns {
+        let paths = if options.hive { path_columns(files)? } else { Vec::new() };
+        wanted.retain(|name| !paths.iter().any(|column| column.field.name() == name));
+        options.csv.columns = Some(wanted.clone());
+    }
     Ok(options)
 }

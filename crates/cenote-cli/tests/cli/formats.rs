@@ -89,8 +89,11 @@ fn patterns_and_folders_as_columns() {
         scratch.write(&format!("t/date=2024-01-{day:02}/part.csv"), prices("AAA", day));
     }
     scratch.write("t/_SUCCESS", "");
-    let said = scratch.run(&["put", "t", "--columns", "close,date"]);
-    assert!(said.code == Some(1) && said.err.contains("--no-hive"), "{said:?}");
+    scratch.fails(&["put", "t"], 1, &["column `date` is in `", "--no-hive", "--columns"]);
+    let columns = ["put", "t", "--columns", "close,date", "--name", "c"];
+    assert_eq!(scratch.json(&columns)["num_columns"], 2);
+    // from the folder
+    assert_eq!(scratch.json(&["get", "c", "--rows", "1..2"])["rows"][0]["date"], "2024-01-02");
     let said = scratch.run(&["put", "t", "--no-hive"]);
     assert!(said.code == Some(0) && said.err.contains("1 file skipped"), "{said:?}");
     let done = scratch.json(&["put", "t/**/*.csv", "--name", "g", "--no-hive"]);

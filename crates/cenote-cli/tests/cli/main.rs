@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod daemon;
+mod dump;
 mod errors;
 mod formats;
 mod interrupt;
