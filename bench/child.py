@@ -22,6 +22,7 @@ PEERS = {
     "memcpy": "memcpy.Memcpy",
     "pyarrow": "pyarrow_import.PyArrowImport",
     "bare": "bare.Bare",
+    "own table": "own_table.OwnTable",
 }
 PR_SET_PDEATHSIG = 1
 

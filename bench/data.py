@@ -9,6 +9,7 @@ from __future__ import annotations
 WIDE_COLUMNS = 100
 WIDE_ROWS = 10_000
 SMALL_ROWS = 128
+TRADES = 4_000_000
 SEED = 20_240_229
 
 
@@ -34,6 +35,21 @@ def array(n_bytes: int):
     import numpy as np
 
     return np.random.default_rng(SEED).random(n_bytes // 8)
+
+
+def trades():
+    """4,000,000 trades of 100 symbols: symbol (string view), price, size, time."""
+    import numpy as np
+    import pyarrow as pa
+
+    random = np.random.default_rng(SEED)
+    symbols = pa.array([f"S{number:03}" for number in range(100)])
+    return pa.table({
+        "symbol": symbols.take(pa.array(random.integers(0, 100, TRADES))).cast(pa.string_view()),
+        "price": random.random(TRADES) * 100,
+        "size": random.integers(1, 1000, TRADES),
+        "time": pa.array(np.arange(TRADES)).cast(pa.timestamp("us")),
+    })
 
 
 def wide_digest(table) -> list[float]:

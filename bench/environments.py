@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.side import ROOT, VENV, VINEYARD_VENV
 
-MAIN_PACKAGES = ["ray==2.60.0", "pyarrow", "pandas", "polars", "numpy", "psutil"]
+MAIN_PACKAGES = ["ray==2.60.0", "pyarrow", "pandas", "polars", "duckdb", "numpy", "psutil"]
 VINEYARD_PACKAGES = ["vineyard==0.24.2", "numpy<2", "pandas<2.2", "pyarrow<19", "setuptools<81"]
 PYTHON = "python3.11"
 INSTALL_LIMIT_S = 900

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from bench import data, measure
+from bench import data, measure, queries
 from bench.peers.ipc_file import touch
 
 SETTLE_S = 0.2
@@ -151,6 +151,32 @@ class CenotePool:
         frame = self._pool.get("array")
         self._kept = (frame, frame.to_arrow())
         return touch(self._kept[1])
+
+    # -- queries
+
+    def load_trades(self) -> int:
+        """Bytes of the frame."""
+        self._pool.put("trades", data.trades(), replace=True)
+        return int(self._pool.get("trades").nbytes)
+
+    def open_trades(self, engine: str) -> int:
+        """Opens the frame for an engine and queries it once; the anonymous bytes gained."""
+        __import__(engine)
+        small = self._pool.get("trades", rows=(0, 1000))
+        for query in queries.open_table(engine, small.to_arrow(), own=False).values():
+            query()
+        before = queries.anonymous()
+        self._kept = self._pool.get("trades")
+        self._queries = queries.open_table(engine, self._source(engine), own=False)
+        if engine == "duckdb":  # Polars has opened it now, DuckDB reads it when it is queried.
+            self._queries["aggregate"]()
+        return max(queries.anonymous() - before, 0)
+
+    def _source(self, engine: str) -> Any:
+        return self._kept if engine == "polars" else self._kept.to_arrow()
+
+    def query(self, name: str, repeats: int) -> list[int]:
+        return measure.each(self._queries[name], repeats)
 
     # -- many small frames
 

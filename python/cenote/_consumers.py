@@ -7,8 +7,10 @@ from typing import Any
 from cenote import _cenote
 from cenote._errors import CenoteError, UnsupportedType
 
-_PANICS = ["interval", "union", "decimal256"]
+_LACKS = ["interval", "union", "decimal256"]
 """Kinds of types at which Polars panics, with text on standard error that nobody asked for."""
+_MISREADS = ["decimal32", "decimal64"]
+"""Kinds whose values Polars (2.1) takes for ones of 128 bits, and reads past their end."""
 
 
 def to_polars(frame: _cenote.Frame) -> Any:
@@ -22,9 +24,10 @@ def to_polars(frame: _cenote.Frame) -> Any:
             f"two columns are called {twin!r}, and Polars has one column a name; "
             "frame.to_arrow().rename_columns(names) gives each its own"
         )
-    at = _cenote.column_with(frame, _PANICS)
-    if at is not None:
-        raise UnsupportedType(_polars(frame, at, "it has no such type"))
+    for kinds, why in ((_LACKS, "it has no such type"), (_MISREADS, "it misreads this type")):
+        at = _cenote.column_with(frame, kinds)
+        if at is not None:
+            raise UnsupportedType(_polars(frame, at, why))
     try:
         return polars.DataFrame(frame)
     except BaseException as error:  # a panic is no Exception

@@ -317,6 +317,8 @@ fn kind(data_type: &DataType) -> Option<&'static str> {
     Some(match data_type {
         DataType::Interval(_) => "interval",
         DataType::Union(..) => "union",
+        DataType::Decimal32(..) => "decimal32",
+        DataType::Decimal64(..) => "decimal64",
         DataType::Decimal256(..) => "decimal256",
         _ => return None,
     })

@@ -151,6 +151,8 @@ REFUSED = {
                        "column 'n' of type Struct"),
     "polars, list view": ("to_polars", _table(a=pa.array([1]), v=pa.array([[1]], pa.list_view(pa.int8()))),
                           "column 'v' of type ListView"),
+    "polars, small decimals": ("to_polars", _table(d=pa.array([1]).cast(pa.decimal128(21)).cast(
+        pa.decimal32(9))), "column 'd' of type Decimal32(9, 0) cannot be Polars': it misreads this"),
     "polars, twins": ("to_polars", pa.table([[1], [2]], ["x", "x"]), "two columns are called 'x'"),
     "pandas, union": ("to_pandas", _table(a=pa.array([1, 2]), u=UNION), "types_mapper=pandas.ArrowDtype"),
     "pandas, nanoseconds": ("to_pandas", _table(t=pa.array([1], pa.time64("ns"))),

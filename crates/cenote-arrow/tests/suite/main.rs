@@ -4,6 +4,7 @@
 
 mod cases;
 mod chunk;
+mod fuzz;
 mod generate;
 mod roundtrip;
 mod rubbish;
