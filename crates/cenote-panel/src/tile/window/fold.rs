@@ -87,15 +87,13 @@ impl TwoStack {
             self.fold_ends(fold, inputs, ordinal);
         }
         let beginning = parts_mut::<C>(&mut self.beginning, width);
-        let ends: [&[f64]; C] = if at + 1 < rows {
+        let ends = (at + 1 < rows).then(|| {
             let from = (at + 1) * C * width;
-            parts(&self.ends[from..from + C * width], width)
-        } else {
-            [&[]; C]
-        };
+            parts::<C>(&self.ends[from..from + C * width], width)
+        });
         wide(
             #[inline(always)]
-            || run(fold, x, anchor, beginning, ends, as_f64(at), &mut out[..width]),
+            || run(fold, &x, &anchor, beginning, ends.as_ref(), as_f64(at), &mut out[..width]),
         );
     }
 
@@ -118,7 +116,7 @@ impl TwoStack {
                 (i + 1 < rows).then(|| parts(&newer[..C * width], width));
             wide(
                 #[inline(always)]
-                || run_back(fold, x, anchor, own, newer, at),
+                || run_back(fold, &x, &anchor, own, newer.as_ref(), at),
             );
         }
     }
@@ -144,71 +142,154 @@ fn parts_mut<const C: usize>(mut all: &mut [f64], width: usize) -> [&mut [f64]; 
     })
 }
 
+/// Symbols that are taken at once: their numbers are in registers, and no slice is in the way
+/// of another.
+const LANES: usize = 8;
+
+// Loops, not `array::map` and `array::from_fn`: those are calls that copy large arrays.
+#[inline(always)]
+fn load<const L: usize, const C: usize>(from: &[&[f64]; C], at: usize) -> [[f64; L]; C] {
+    let mut lanes = [[0.0; L]; C];
+    for c in 0..C {
+        lanes[c].copy_from_slice(&from[c][at..at + L]);
+    }
+    lanes
+}
+
+#[inline(always)]
+fn symbol<const L: usize, const C: usize>(lanes: &[[f64; L]; C], i: usize) -> [f64; C] {
+    let mut own = [0.0; C];
+    for c in 0..C {
+        own[c] = lanes[c][i];
+    }
+    own
+}
+
+#[inline(always)]
+fn store<const L: usize, const C: usize>(
+    to: &mut [&mut [f64]; C],
+    at: usize,
+    lanes: &[[f64; L]; C],
+) {
+    for (to, lanes) in to.iter_mut().zip(lanes) {
+        to[at..at + L].copy_from_slice(lanes);
+    }
+}
+
 /// One row: the beginning goes on, and is joined with an end, if there is one.
 #[inline(always)]
 fn run<const N: usize, const C: usize, F: Fold<N, C>>(
     fold: &F,
-    x: [&[f64]; N],
-    anchor: [&[f64]; N],
+    x: &[&[f64]; N],
+    anchor: &[&[f64]; N],
     mut beginning: [&mut [f64]; C],
-    ends: [&[f64]; C],
+    ends: Option<&[&[f64]; C]>,
     at: f64,
     out: &mut [f64],
 ) {
-    let width = out.len();
-    let x = x.map(|x| &x[..width]);
-    let anchor = anchor.map(|a| &a[..width]);
-    for part in &mut beginning {
-        assert!(part.len() == width);
+    let whole = out.len() / LANES * LANES;
+    for from in (0..whole).step_by(LANES) {
+        run_lanes::<LANES, N, C, F>(fold, x, anchor, &mut beginning, ends, at, out, from);
     }
-    let whole = ends.iter().any(|end| end.is_empty());
-    for end in ends {
-        assert!(whole || end.len() == width);
+    for from in whole..out.len() {
+        run_lanes::<1, N, C, F>(fold, x, anchor, &mut beginning, ends, at, out, from);
     }
-    for i in 0..width {
-        let (x, a) = (x.map(|x| x[i]), anchor.map(|a| a[i]));
-        let mut here = fold.lift(x, a, at);
-        if at > 0.0 {
-            let before: [f64; C] = std::array::from_fn(|c| beginning[c][i]);
-            here = fold.join(before, here);
-        }
+}
+
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "the row of its one caller")]
+fn run_lanes<const L: usize, const N: usize, const C: usize, F: Fold<N, C>>(
+    fold: &F,
+    x: &[&[f64]; N],
+    anchor: &[&[f64]; N],
+    beginning: &mut [&mut [f64]; C],
+    ends: Option<&[&[f64]; C]>,
+    at: f64,
+    out: &mut [f64],
+    from: usize,
+) {
+    let (x, anchor) = (load::<L, N>(x, from), load::<L, N>(anchor, from));
+    let mut here = [[0.0; L]; C];
+    for i in 0..L {
+        let lifted = fold.lift(symbol(&x, i), symbol(&anchor, i), at);
         for c in 0..C {
-            beginning[c][i] = here[c];
+            here[c][i] = lifted[c];
         }
-        if !whole {
-            let end: [f64; C] = std::array::from_fn(|c| ends[c][i]);
-            here = fold.join(end, here);
-        }
-        out[i] = fold.finish(here, x, a, at);
     }
+    if at > 0.0 {
+        let mut before = [[0.0; L]; C];
+        for c in 0..C {
+            before[c].copy_from_slice(&beginning[c][from..from + L]);
+        }
+        here = join_lanes(fold, &before, &here);
+    }
+    store(beginning, from, &here);
+    if let Some(ends) = ends {
+        here = join_lanes(fold, &load::<L, C>(ends, from), &here);
+    }
+    let mut result = [0.0; L];
+    for i in 0..L {
+        result[i] = fold.finish(symbol(&here, i), symbol(&x, i), symbol(&anchor, i), at);
+    }
+    out[from..from + L].copy_from_slice(&result);
+}
+
+#[inline(always)]
+fn join_lanes<const L: usize, const N: usize, const C: usize, F: Fold<N, C>>(
+    fold: &F,
+    older: &[[f64; L]; C],
+    newer: &[[f64; L]; C],
+) -> [[f64; L]; C] {
+    let mut joined = [[0.0; L]; C];
+    for i in 0..L {
+        let both = fold.join(symbol(older, i), symbol(newer, i));
+        for c in 0..C {
+            joined[c][i] = both[c];
+        }
+    }
+    joined
 }
 
 /// One row of the ends.
 #[inline(always)]
 fn run_back<const N: usize, const C: usize, F: Fold<N, C>>(
     fold: &F,
-    x: [&[f64]; N],
-    anchor: [&[f64]; N],
+    x: &[&[f64]; N],
+    anchor: &[&[f64]; N],
     mut own: [&mut [f64]; C],
-    newer: Option<[&[f64]; C]>,
+    newer: Option<&[&[f64]; C]>,
     at: f64,
 ) {
     let width = x[0].len();
-    let x = x.map(|x| &x[..width]);
-    let anchor = anchor.map(|a| &a[..width]);
-    for part in &mut own {
-        assert!(part.len() == width);
+    let whole = width / LANES * LANES;
+    for from in (0..whole).step_by(LANES) {
+        back_lanes::<LANES, N, C, F>(fold, x, anchor, &mut own, newer, at, from);
     }
-    for part in newer.into_iter().flatten() {
-        assert!(part.len() == width);
+    for from in whole..width {
+        back_lanes::<1, N, C, F>(fold, x, anchor, &mut own, newer, at, from);
     }
-    for i in 0..width {
-        let mut here = fold.lift(x.map(|x| x[i]), anchor.map(|a| a[i]), at);
-        if let Some(newer) = &newer {
-            here = fold.join(here, std::array::from_fn(|c| newer[c][i]));
-        }
+}
+
+#[inline(always)]
+fn back_lanes<const L: usize, const N: usize, const C: usize, F: Fold<N, C>>(
+    fold: &F,
+    x: &[&[f64]; N],
+    anchor: &[&[f64]; N],
+    own: &mut [&mut [f64]; C],
+    newer: Option<&[&[f64]; C]>,
+    at: f64,
+    from: usize,
+) {
+    let (x, anchor) = (load::<L, N>(x, from), load::<L, N>(anchor, from));
+    let mut here = [[0.0; L]; C];
+    for i in 0..L {
+        let lifted = fold.lift(symbol(&x, i), symbol(&anchor, i), at);
         for c in 0..C {
-            own[c][i] = here[c];
+            here[c][i] = lifted[c];
         }
     }
+    if let Some(newer) = newer {
+        here = join_lanes(fold, &here, &load::<L, C>(newer, from));
+    }
+    store(own, from, &here);
 }

@@ -60,7 +60,11 @@ pub(super) fn two(
 
 #[inline(always)]
 fn add<const C: usize>(a: [f64; C], b: [f64; C]) -> [f64; C] {
-    std::array::from_fn(|c| a[c] + b[c])
+    let mut sum = a;
+    for c in 0..C {
+        sum[c] += b[c];
+    }
+    sum
 }
 
 /// 0, or missing for an infinity: next to the anchor's own it would be so anyway.
