@@ -1,0 +1,105 @@
+//! Long tables into panels, and factors of them.
+
+use super::*;
+use crate::Names;
+use arrow_array::{Date32Array, Int64Array, StringArray};
+
+fn long(rows: &[(i32, &str, f64, i64)]) -> RecordBatch {
+    RecordBatch::try_from_iter([
+        ("day", Arc::new(Date32Array::from_iter_values(rows.iter().map(|r| r.0))) as ArrayRef),
+        ("name", Arc::new(StringArray::from_iter_values(rows.iter().map(|r| r.1)))),
+        ("close", Arc::new(Float64Array::from_iter_values(rows.iter().map(|r| r.2)))),
+        ("volume", Arc::new(Int64Array::from_iter_values(rows.iter().map(|r| r.3)))),
+    ])
+    .unwrap()
+}
+
+fn pivot() -> Pivot {
+    Pivot { time: "day".to_owned(), symbol: "name".to_owned(), fields: None }
+}
+
+#[test]
+fn rows_in_any_order_become_a_panel() {
+    let one = long(&[(3, "b", 1.0, 10), (1, "a", 2.0, 20)]);
+    let two = long(&[(1, "b", 3.0, 30), (2, "a", 4.0, 40)]);
+    let panel = pivot().run(&[one, two]).unwrap();
+    assert_eq!(panel.axes().symbols, ["a", "b"]);
+    assert_eq!(panel.axes().fields, ["close", "volume"]);
+    assert_eq!((panel.num_times(), panel.num_symbols()), (3, 2));
+    let close = panel.field("close").unwrap();
+    assert_eq!([close[0], close[1], close[2], close[5]], [2.0, 3.0, 4.0, 1.0]);
+    assert!(close[3].is_nan() && close[4].is_nan());
+    assert_eq!(
+        panel.times().unwrap().as_primitive::<arrow_array::types::Date32Type>().values(),
+        &[1, 2, 3]
+    );
+
+    let again = Panel::from_batches(&panel.axes().schema(), panel.batches().unwrap()).unwrap();
+    assert_eq!(again.axes(), panel.axes());
+    assert!(matches!(again.field("volume").unwrap(), Cow::Borrowed(_)), "read in place");
+}
+
+#[test]
+fn faults_name_their_rows() {
+    let text = |batch: RecordBatch| pivot().run(&[batch]).unwrap_err().to_string();
+    let twice = long(&[(1, "a", 1.0, 1), (2, "a", 1.0, 1), (1, "a", 1.0, 1)]);
+    assert_eq!(text(twice), "rows 0 and 2 are both of \"a\" at 1970-01-02");
+    let large = long(&[(1, "a", 1.0, 1), (2, "a", 1.0, (1 << 53) + 1)]);
+    assert!(text(large).contains("row 1 of \"volume\" is 9007199254740993"));
+    let no = Pivot { time: "date".to_owned(), ..pivot() };
+    let error = no.run(&[long(&[])]).unwrap_err().to_string();
+    assert_eq!(error, "no column \"date\"; there are day, name, close, volume");
+    let wrong = Pivot { time: "close".to_owned(), ..pivot() };
+    assert!(wrong.run(&[long(&[])]).unwrap_err().to_string().contains("a date or a timestamp"));
+    let schema = long(&[]).schema();
+    assert!(Panel::from_batches(&schema, []).unwrap_err().to_string().contains("no panel"));
+}
+
+#[test]
+fn a_symbol_that_comes_later_is_missing_before() {
+    let early = pivot().run(&[long(&[(1, "a", 1.0, 1), (2, "a", 2.0, 1)])]).unwrap();
+    let axes = Axes { symbols: vec!["a".to_owned(), "b".to_owned()], ..early.axes().clone() };
+    let late = pivot().run(&[long(&[(3, "a", 3.0, 1), (3, "b", 9.0, 1)])]).unwrap();
+    let batches = early.batches().unwrap().into_iter().chain(late.batches().unwrap());
+    let panel = Panel::from_batches(&axes.schema(), batches).unwrap();
+    let close = panel.field("close").unwrap();
+    assert_eq!([close[0], close[2], close[4], close[5]], [1.0, 2.0, 3.0, 9.0]);
+    assert!(close[1].is_nan() && close[3].is_nan());
+    let names = Names::new(["close", "volume"]);
+    let sums = panel.compute([("s", "sum(close, 2)")], &names).unwrap().collect_panel().unwrap();
+    let sums = sums.field("s").unwrap();
+    assert_eq!([sums[2], sums[4]], [3.0, 5.0]);
+    assert!(sums[5].is_nan());
+}
+
+#[test]
+fn factors_are_a_panel_whatever_the_batches() {
+    let rows: Vec<(i32, String, f64, i64)> = (0..300)
+        .flat_map(|day| (0..7).map(move |s| (day, format!("s{s}"), f64::from(day * 7 + s), 1)))
+        .collect();
+    let rows: Vec<(i32, &str, f64, i64)> =
+        rows.iter().map(|(d, s, c, v)| (*d, s.as_str(), *c, *v)).collect();
+    let panel = pivot().run(&[long(&rows)]).unwrap();
+    let names = Names::new(["close", "volume"]);
+    let factors = [("r", "rank(close)"), ("m", "mean(close, 3)")];
+    let whole = panel.compute(factors, &names).unwrap().collect_panel().unwrap();
+    assert_eq!(whole.axes().fields, ["r", "m"]);
+    assert_eq!(whole.field("r").unwrap()[6], 1.0);
+    assert_eq!(whole.field("m").unwrap()[2 * 7], 7.0);
+    let split: Vec<RecordBatch> = panel
+        .batches()
+        .unwrap()
+        .iter()
+        .flat_map(|batch| (0..300).step_by(11).map(|at| batch.slice(at, 11.min(300 - at))))
+        .collect();
+    let split = Panel::from_batches(&panel.axes().schema(), split).unwrap();
+    let split = split.compute(factors, &names).unwrap().collect_panel().unwrap();
+    for field in ["r", "m"] {
+        let (a, b) = (whole.field(field).unwrap(), split.field(field).unwrap());
+        assert!(a.iter().zip(b.iter()).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+    let twice = [("r", "close"), ("r", "volume")];
+    assert!(panel.compute(twice, &names).unwrap_err().to_string().contains("two factors"));
+    let error = panel.compute([("x", "rank(clsoe)")], &names).unwrap_err().to_string();
+    assert!(error.contains("factor \"x\": no field \"clsoe\"; did you mean close?"), "{error}");
+}
