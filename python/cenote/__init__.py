@@ -13,7 +13,18 @@ are installed, and needed only by the methods that are named after them.
 
 from collections.abc import Mapping as _Mapping
 
-from cenote._cenote import Frame, Partition, Pool, Schema, Values, Writer, __version__
+from cenote._cenote import (
+    DataFrame,
+    Factors,
+    Frame,
+    Panel,
+    Partition,
+    Pool,
+    Schema,
+    Values,
+    Writer,
+    __version__,
+)
 from cenote._connect import connect
 from cenote._errors import (
     ArgumentError,
@@ -33,10 +44,13 @@ __all__ = [
     "ArgumentError",
     "CenoteError",
     "ColumnNotFound",
+    "DataFrame",
+    "Factors",
     "Frame",
     "FrameDamaged",
     "FrameExists",
     "FrameNotFound",
+    "Panel",
     "Partition",
     "Pool",
     "PoolExhausted",

@@ -19,7 +19,9 @@ mod door;
 mod feed;
 mod frame;
 mod import;
+mod matrix;
 mod notes;
+mod panel;
 mod part;
 mod pool;
 mod pyarrow;
@@ -41,6 +43,10 @@ mod _cenote {
     use crate::frame::{
         Frame, column_type, column_with, one_column, open_reference, reference_directory,
     };
+    #[pymodule_export]
+    use crate::matrix::{DataFrame, Ewm, Rolling};
+    #[pymodule_export]
+    use crate::panel::{Factors, Panel};
     #[pymodule_export]
     use crate::part::Partition;
     #[pymodule_export]

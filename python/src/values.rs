@@ -38,7 +38,7 @@ pub(crate) struct Values {
 
 impl Values {
     /// What can be seen of an array; else why nothing can.
-    fn of(array: &ArrayRef) -> Result<Values, &'static str> {
+    pub(crate) fn of(array: &ArrayRef) -> Result<Values, &'static str> {
         let data_type = array.data_type();
         let number = data_type.is_numeric() || numpy_name(data_type).is_some();
         let (format, width) = in_place(data_type)

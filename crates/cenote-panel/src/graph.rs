@@ -13,6 +13,12 @@ use crate::op::{Kind, Op, Reach};
 pub struct NodeId(pub(crate) u32);
 
 impl NodeId {
+    /// A number of its own in its graph.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        u64::from(self.0)
+    }
+
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }

@@ -160,6 +160,8 @@ pub enum Window2 {
 pub enum RowOp {
     /// The rank, from 1/n to 1; equals share the mean of theirs.
     Rank,
+    /// The rank, from 1 to n.
+    Ordinal,
     /// x × scale ÷ Σ|x|; the scale is a number of the operator.
     Scale(u64),
     /// x − mean.

@@ -97,6 +97,12 @@ impl Plan {
         &self.outputs
     }
 
+    /// How many phases a block of rows passes.
+    #[must_use]
+    pub fn num_phases(&self) -> usize {
+        self.phases.len()
+    }
+
     /// Rows before the first output that its value depends on.
     #[must_use]
     pub fn warm_up(&self) -> Reach {

@@ -26,6 +26,7 @@ pub(crate) fn apply(op: RowOp, x: &[f64], out: &mut [f64], scratch: &mut Scratch
             let n = count(x);
             scratch.sorter.ranks(x, out, |rank| rank / n);
         }
+        RowOp::Ordinal => scratch.sorter.ranks(x, out, |rank| rank),
         RowOp::Bins(bins) => {
             let (n, bins) = (count(x), f64::from(bins));
             scratch.sorter.ranks(x, out, |rank| (rank * bins / n).ceil());
