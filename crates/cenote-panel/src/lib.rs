@@ -2,6 +2,7 @@
 
 mod formula;
 mod graph;
+mod library;
 mod math;
 mod op;
 mod panel;
@@ -13,6 +14,7 @@ mod wide;
 
 pub use formula::{Dollars, FormulaError, Function, Names, Problem, functions, parse};
 pub use graph::{Graph, Node, NodeId};
+pub use library::{Built, Factor, LeftOut, Library, LibraryError, Needs, Reading};
 pub use op::{Binary, GroupOp, Op, Reach, RowOp, Unary, Window, Window2};
 pub use panel::{Axes, Computation, METADATA, Panel, PanelError, Pivot};
 pub use plan::Plan;

@@ -164,6 +164,8 @@ pub enum RowOp {
     Ordinal,
     /// x × scale ÷ Σ|x|; the scale is a number of the operator.
     Scale(u64),
+    /// The mean, at every symbol that is there.
+    Mean,
     /// x − mean.
     Demean,
     /// (x − mean) ÷ std, with n − 1; missing where the row is constant.

@@ -92,7 +92,7 @@ pub enum Problem {
     },
 }
 
-fn hint(near: &[String]) -> String {
+pub(crate) fn hint(near: &[String]) -> String {
     match near {
         [] => String::new(),
         [one] => format!("; did you mean {one}?"),
@@ -104,6 +104,21 @@ impl FormulaError {
     pub(super) fn new(text: &str, at: usize, problem: Problem) -> FormulaError {
         let at = text.get(..at).map_or(0, |before| before.chars().count());
         FormulaError { text: text.to_owned(), at, problem }
+    }
+}
+
+impl FormulaError {
+    /// The name that nothing stands for, if that is the fault, be it in a definition.
+    #[must_use]
+    pub fn unknown_field(&self) -> Option<&str> {
+        let mut problem = &self.problem;
+        while let Problem::Definition { problem: inner, .. } = problem {
+            problem = inner;
+        }
+        match problem {
+            Problem::Field { name, .. } => Some(name),
+            _ => None,
+        }
     }
 }
 

@@ -235,6 +235,9 @@ static FUNCTIONS: &[Function] = &[
             c.row(RowOp::Scale(to.to_bits()))
         }
     ),
+    function!(["row_mean"], "row_mean(x)", "the row's mean, where x is there", 1..=1, |c| {
+        c.row(RowOp::Mean)
+    }),
     function!(["demean"], "demean(x)", "x less the row's mean", 1..=1, |c| c.row(RowOp::Demean)),
     function!(["zscore"], "zscore(x)", "demeaned, in standard deviations", 1..=1, |c| {
         c.row(RowOp::ZScore)

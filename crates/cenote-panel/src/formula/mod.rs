@@ -21,8 +21,10 @@ mod names;
 mod parser;
 mod token;
 
+pub(crate) use error::hint;
 pub use error::{FormulaError, Problem};
 pub use functions::{Function, functions};
+pub(crate) use names::near;
 pub use names::{Dollars, Names};
 
 use crate::graph::{Graph, NodeId};

@@ -73,7 +73,7 @@ impl Names {
 }
 
 /// The names that are most like one, or all where there are few.
-pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(crate) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut all: Vec<(usize, &str)> =
         known.map(|other| (distance(name, &other.to_lowercase()), other)).collect();
     all.sort_unstable();

@@ -37,6 +37,10 @@ pub(crate) fn apply(op: RowOp, x: &[f64], out: &mut [f64], scratch: &mut Scratch
             let (all, to) = (sum(&scratch.values), f64::from_bits(to));
             each(x, out, |x| x * to / all);
         }
+        RowOp::Mean => {
+            let mean = sum(x) / count(x);
+            each(x, out, |x| if x.is_nan() { x } else { mean });
+        }
         RowOp::Demean => {
             let mean = sum(x) / count(x);
             each(x, out, |x| x - mean);
