@@ -2,6 +2,7 @@
 
 mod formula;
 mod graph;
+pub mod ic;
 mod library;
 mod math;
 mod op;

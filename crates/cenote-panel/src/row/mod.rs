@@ -19,6 +19,13 @@ pub(crate) struct Scratch {
     order: Vec<u32>,
 }
 
+impl Scratch {
+    /// Ranks from 1; equals share the mean of theirs. What is missing stays missing.
+    pub(crate) fn places(&mut self, x: &[f64], out: &mut [f64]) {
+        self.sorter.ranks(x, out, |rank| rank);
+    }
+}
+
 /// One row of an operator.
 pub(crate) fn apply(op: RowOp, x: &[f64], out: &mut [f64], scratch: &mut Scratch) {
     match op {
