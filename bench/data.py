@@ -8,6 +8,7 @@ from __future__ import annotations
 
 WIDE_COLUMNS = 100
 WIDE_ROWS = 10_000
+DAY_ROWS = 500
 SMALL_ROWS = 128
 TRADES = 4_000_000
 SEED = 20_240_229
@@ -28,6 +29,17 @@ def small_table(number: int):
     import pyarrow as pa
 
     return pa.table({"x": np.arange(number, number + SMALL_ROWS, dtype=np.float64)})
+
+
+def day_table(day: int):
+    """One day of a panel: an int64 column that says which, and five of float64."""
+    import numpy as np
+    import pyarrow as pa
+
+    random = np.random.default_rng(day)
+    columns = {"day": np.full(DAY_ROWS, day)}
+    columns |= {name: random.random(DAY_ROWS) for name in ("open", "high", "low", "close", "vwap")}
+    return pa.table(columns)
 
 
 def array(n_bytes: int):

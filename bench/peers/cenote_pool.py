@@ -194,6 +194,21 @@ class CenotePool:
         assert [table["x"][0].as_py() for table in tables] == numbers
         return taken
 
+    def append_days(self, name: str, first: int, count: int) -> list[int]:
+        """Appends so many days to a frame, each a partition of its own."""
+        days = [data.day_table(number) for number in range(first, first + count)]
+        append = self._pool.append
+        taken, versions = measure.each_of(lambda day: append(name, day), days)
+        assert versions[-1] - versions[0] == count - 1
+        return taken
+
+    def count_days(self, name: str) -> int:
+        """Days of a frame, all of which are read."""
+        table = self._pool.get(name).to_arrow()
+        days = table["day"].to_numpy().reshape(-1, data.DAY_ROWS)
+        assert (days == days[:, :1]).all() and (days[:, 0] == range(len(days))).all()
+        return len(days)
+
     def get_one(self, number: int, repeats: int) -> list[int]:
         """`get` of one name, over and over; the frame is dropped each time."""
         get, name = self._pool.get, f"small-{number}"

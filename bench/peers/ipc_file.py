@@ -74,6 +74,12 @@ class IpcFile:
         assert [table["x"][0].as_py() for table in tables] == numbers
         return taken
 
+    def append_days(self, name: str, first: int, count: int) -> list[int]:
+        """Adds so many days to a folder, a file each: what a dataset of files does."""
+        days = [(f"{name}-{number:06}", data.day_table(number))
+                for number in range(first, first + count)]
+        return measure.each_of(lambda pair: self._write(*pair), days)[0]
+
     def put_frames(self, n_frames: int, n_bytes: int) -> int:
         """Writes frames of one float64 column; returns the bytes of data in them."""
         import pyarrow as pa

@@ -36,6 +36,8 @@ from cenote._errors import (
     PoolExhausted,
     PoolUnavailable,
     UnsupportedType,
+    VersionConflict,
+    VersionNotFound,
 )
 
 _Mapping.register(Pool)
@@ -58,6 +60,8 @@ __all__ = [
     "Schema",
     "UnsupportedType",
     "Values",
+    "VersionConflict",
+    "VersionNotFound",
     "Writer",
     "__version__",
     "connect",

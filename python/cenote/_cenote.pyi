@@ -1,7 +1,8 @@
 """Types of the native classes. Checked against them by tests/test_typing.py."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, final
@@ -50,6 +51,55 @@ class _FrameInfo(TypedDict):
     created_ns: int
     source: str
     uses: int
+
+class _Input(TypedDict):
+    name: str
+    version: int
+
+class _SourceFile(TypedDict):
+    path: str
+    bytes: int
+    modified_ns: int
+    checksum: int | None
+
+class _Version(TypedDict):
+    version: int
+    state: Literal["current", "kept", "gone", "lost"]
+    tags: list[str]
+    num_rows: int
+    num_columns: int
+    nbytes: int
+    created_ns: int
+    source: str
+    append: bool
+    command: str
+    user: str
+    host: str
+    pid: int
+    note: str
+    expression: str
+    inputs: list[_Input]
+    files: list[_SourceFile]
+
+class _Side(TypedDict):
+    version: int
+    num_rows: int
+    nbytes: int
+    num_partitions: int
+    created_ns: int
+
+_ColumnChange = TypedDict("_ColumnChange", {"name": str, "from": str | None, "to": str | None})
+_Diff = TypedDict(
+    "_Diff",
+    {
+        "name": str,
+        "from": _Side,
+        "to": _Side,
+        "shared_bytes": int,
+        "is_reordered": bool,
+        "columns": list[_ColumnChange],
+    },
+)
 
 class _LostFrame(TypedDict):
     name: str
@@ -114,6 +164,24 @@ class Pool(Mapping[str, Frame]):
         data: _Table,
         *,
         replace: bool = False,
+        append: bool = False,
+        expect_version: int | None = None,
+        note: str | None = None,
+        inputs: Frame | Iterable[Frame] | None = None,
+        expression: str | None = None,
+        timeout: float | None = None,
+        source: str | None = None,
+        pickle: bool = False,
+    ) -> int: ...
+    def append(
+        self,
+        name: str,
+        data: _Table,
+        *,
+        expect_version: int | None = None,
+        note: str | None = None,
+        inputs: Frame | Iterable[Frame] | None = None,
+        expression: str | None = None,
         timeout: float | None = None,
         source: str | None = None,
         pickle: bool = False,
@@ -124,6 +192,11 @@ class Pool(Mapping[str, Frame]):
         schema: _HasSchema | Mapping[str, Any],
         *,
         replace: bool = False,
+        append: bool = False,
+        expect_version: int | None = None,
+        note: str | None = None,
+        inputs: Frame | Iterable[Frame] | None = None,
+        expression: str | None = None,
         timeout: float | None = None,
         source: str | None = None,
     ) -> Writer: ...
@@ -132,11 +205,20 @@ class Pool(Mapping[str, Frame]):
         name: str,
         /,
         *,
+        version: int | None = None,
+        as_of: date | str | int | None = None,
+        tag: str | None = None,
         columns: _Columns | None = None,
         rows: _Rows | None = None,
         where: str | None = None,
     ) -> Frame: ...
-    def drop(self, name: str, /) -> None: ...
+    def drop(self, name: str, /, *, version: int | None = None) -> None: ...
+    def versions(self, name: str, /) -> list[_Version]: ...
+    def log(self, name: str, /) -> list[_Version]: ...
+    def keep(self, name: str, /, versions: int | None = None, *, days: float | None = None) -> None: ...
+    def tag(self, name: str, tag: str, /, version: int | None = None) -> int: ...
+    def untag(self, name: str, tag: str, /) -> None: ...
+    def diff(self, name: str, a: int | str, b: int | str, /) -> _Diff: ...
     def rename(self, old: str, new: str, /) -> None: ...
     def frames(self) -> list[_FrameInfo]: ...
     def info(self) -> _PoolInfo: ...

@@ -29,6 +29,23 @@ class FrameNotFound(CenoteError, KeyError):
         return Exception.__str__(self)
 
 
+class VersionNotFound(FrameNotFound):
+    """The frame has no such version, or none any more; says which it has."""
+
+    __module__ = "cenote"
+
+
+class VersionConflict(CenoteError):
+    """The frame stands for another version than `expect_version=` said."""
+
+    __module__ = "cenote"
+
+    expected: int = 0
+    """The version that was expected, 0 for none."""
+    found: int = 0
+    """The version that is there, 0 for none."""
+
+
 class ColumnNotFound(CenoteError, KeyError):
     """The frame has no such column; says which it has."""
 

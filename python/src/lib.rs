@@ -30,6 +30,7 @@ mod report;
 mod schema;
 mod selection;
 mod values;
+mod versions;
 mod writer;
 
 use pyo3::prelude::*;

@@ -12,6 +12,7 @@ use crate::frame::Frame;
 use crate::raise::{Class, argument, exception, raise};
 use crate::report;
 use crate::selection::selection;
+use crate::versions::{self, How, if_exists, which};
 use crate::writer::Writer;
 
 /// A connection to a pool; made by `cenote.connect`.
@@ -80,10 +81,6 @@ impl Pool {
     }
 }
 
-fn if_exists(replace: bool) -> IfExists {
-    if replace { IfExists::Replace } else { IfExists::Fail }
-}
-
 /// `timeout=`, in seconds.
 fn wait(py: Python<'_>, timeout: Option<f64>) -> PyResult<Duration> {
     let seconds = timeout.unwrap_or(0.0);
@@ -116,16 +113,20 @@ impl Pool {
     /// The bytes are copied once; `data` may change afterwards. When this returns, the frame
     /// survives a kill of the daemon. When it raises, nothing is left of it.
     ///
-    /// `replace`: whether the name may exist; who reads an older version goes on.
+    /// `replace`: whether the name may exist; who reads an older version goes on. `append`: adds
+    /// the rows to those that the frame has; it must have the same columns, or not exist.
+    /// `expect_version`: commits only if the frame stands for this version, 0 for none.
     /// `timeout`: seconds to wait for room, where there is none; not at all unless said.
-    /// `source`: where the data comes from, shown by `frames()`.
+    /// `source`: where the data comes from, shown by `frames()`. `note`, `inputs` (frames) and
+    /// `expression` are shown by `log()`; `data` that is a Frame is an input by itself.
     /// `pickle`: columns of Python objects in a pandas DataFrame, which Arrow cannot say, are
     /// stored pickled, for `to_pandas(pickle=True)` alone; refused unless said.
     ///
-    /// Raises: FrameExists, PoolExhausted, PoolUnavailable, ArgumentError (a ValueError: a bad
-    /// name, columns of unequal length, a batch of another schema), UnsupportedType (a
+    /// Raises: FrameExists, VersionConflict (another version than was expected),
+    /// PoolExhausted, PoolUnavailable, ArgumentError (a ValueError: a bad name, columns of unequal length, a batch of another schema), UnsupportedType (a
     /// TypeError: what no column can hold, with its name).
-    #[pyo3(signature = (name, data, *, replace=false, timeout=None, source=None, pickle=false))]
+    #[pyo3(signature = (name, data, *, replace=false, append=false, expect_version=None, note=None,
+        inputs=None, expression=None, timeout=None, source=None, pickle=false))]
     #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
     fn put(
         &self,
@@ -133,19 +134,75 @@ impl Pool {
         name: &str,
         data: &Bound<'_, PyAny>,
         replace: bool,
+        append: bool,
+        expect_version: Option<u64>,
+        note: Option<String>,
+        inputs: Option<&Bound<'_, PyAny>>,
+        expression: Option<String>,
         timeout: Option<f64>,
         source: Option<String>,
         pickle: bool,
     ) -> PyResult<u64> {
-        let (if_exists, wait) = (if_exists(replace), wait(py, timeout)?);
-        self.check_put(py, name, if_exists)?;
+        let how = How {
+            if_exists: if_exists(py, replace, append, expect_version)?,
+            wait: wait(py, timeout)?,
+            expect: expect_version,
+            source,
+            note,
+            expression,
+            inputs: versions::inputs(inputs, Some(data))?,
+        };
+        self.check_put(py, name, how.if_exists)?;
         let feed = feed(data, pickle)?;
         door::call(py, || {
-            let writer = self.pool.writer(name, feed.schema, if_exists)?;
-            let mut writer = writer.wait(wait).source(source.unwrap_or_default());
-            writer.write_stream(feed.batches)?;
+            let writer = self.pool.writer(name, feed.schema, how.if_exists)?;
+            let mut writer = how.tell(writer);
+            let expected = writer.schema().clone();
+            // What is appended takes the frame's own metadata.
+            let conform = |batch: Result<arrow_array::RecordBatch, Error>| {
+                batch.map(|batch| batch.clone().with_schema(expected.clone()).unwrap_or(batch))
+            };
+            writer.write_stream(feed.batches.map(conform))?;
             writer.commit()
         })
+    }
+
+    /// Adds rows to a frame, or makes it: `put(name, data, append=True)`. Costs what is new,
+    /// however much is there. Two that append at once both do; nothing is lost.
+    ///
+    /// Raises: ArgumentError: other columns than the frame's, with the first that differs; else
+    /// as `put`.
+    #[pyo3(signature = (name, data, *, expect_version=None, note=None, inputs=None,
+        expression=None, timeout=None, source=None, pickle=false))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
+    fn append(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        data: &Bound<'_, PyAny>,
+        expect_version: Option<u64>,
+        note: Option<String>,
+        inputs: Option<&Bound<'_, PyAny>>,
+        expression: Option<String>,
+        timeout: Option<f64>,
+        source: Option<String>,
+        pickle: bool,
+    ) -> PyResult<u64> {
+        let (replace, append) = (false, true);
+        self.put(
+            py,
+            name,
+            data,
+            replace,
+            append,
+            expect_version,
+            note,
+            inputs,
+            expression,
+            timeout,
+            source,
+            pickle,
+        )
     }
 
     /// A writer that builds a version of `name` step by step, in place if wanted.
@@ -153,25 +210,43 @@ impl Pool {
     /// `schema`: an object with `__arrow_c_schema__` (pyarrow.Schema), or a dict of column
     /// names and NumPy types, as in `{"time": "datetime64[ns]", "price": "float64"}`.
     /// The other arguments and errors are those of `put`.
-    #[pyo3(signature = (name, schema, *, replace=false, timeout=None, source=None))]
+    #[pyo3(signature = (name, schema, *, replace=false, append=false, expect_version=None,
+        note=None, inputs=None, expression=None, timeout=None, source=None))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
     fn writer(
         &self,
         py: Python<'_>,
         name: &str,
         schema: &Bound<'_, PyAny>,
         replace: bool,
+        append: bool,
+        expect_version: Option<u64>,
+        note: Option<String>,
+        inputs: Option<&Bound<'_, PyAny>>,
+        expression: Option<String>,
         timeout: Option<f64>,
         source: Option<String>,
     ) -> PyResult<Writer> {
-        let (if_exists, wait) = (if_exists(replace), wait(py, timeout)?);
-        self.check_put(py, name, if_exists)?;
+        let how = How {
+            if_exists: if_exists(py, replace, append, expect_version)?,
+            wait: wait(py, timeout)?,
+            expect: expect_version,
+            source,
+            note,
+            expression,
+            inputs: versions::inputs(inputs, None)?,
+        };
+        self.check_put(py, name, how.if_exists)?;
         let schema = crate::schema::described(schema)?;
-        let writer = door::call(py, || self.pool.writer(name, schema, if_exists))?;
-        Ok(Writer::new(writer.wait(wait).source(source.unwrap_or_default()), name))
+        let writer = door::call(py, || self.pool.writer(name, schema, how.if_exists))?;
+        Ok(Writer::new(how.tell(writer), name))
     }
 
-    /// The current version of the frame `name`, or some of its columns and rows.
+    /// The current version of the frame `name`, or another one; or some of its columns and rows.
     ///
+    /// `version`: its number. `as_of`: the version that was current then: a datetime (local
+    /// time where it has no zone), a pandas Timestamp, ISO text (UTC where it has none) or
+    /// nanoseconds since 1970. `tag`: the one with this tag. Only kept versions can be had.
     /// `columns`: a name or a list of names, in the order wanted. `rows`: (start, stop), a
     /// slice or a range of step 1; may end beyond the last row. Only the chunks that are
     /// needed are leased. No copy, and no message to the daemon.
@@ -186,26 +261,122 @@ impl Pool {
     ///
     /// Unlike a dict's, this `get` raises where there is no frame.
     ///
-    /// Raises: FrameNotFound, ColumnNotFound, ArgumentError (rows, where), FrameDamaged,
-    /// PoolUnavailable.
-    #[pyo3(signature = (name, /, *, columns=None, rows=None, r#where=None))]
+    /// Raises: FrameNotFound, VersionNotFound (a FrameNotFound), ColumnNotFound, ArgumentError
+    /// (rows, where), FrameDamaged, PoolUnavailable.
+    #[pyo3(signature = (name, /, *, version=None, as_of=None, tag=None, columns=None, rows=None,
+        r#where=None))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
     fn get(
         &self,
         py: Python<'_>,
         name: &str,
+        version: Option<u64>,
+        as_of: Option<&Bound<'_, PyAny>>,
+        tag: Option<String>,
         columns: Option<&Bound<'_, PyAny>>,
         rows: Option<&Bound<'_, PyAny>>,
         r#where: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Frame> {
-        self.open(py, name, selection(columns, rows, r#where)?)
+        let which = which(py, version, as_of, tag)?;
+        self.open(py, name, Selection { which, ..selection(columns, rows, r#where)? })
     }
 
-    /// Drops a frame. Who reads it goes on; its space is free when nobody does.
+    /// Drops a frame with all its versions, or one `version` that is neither the current one
+    /// nor has a tag. Who reads it goes on; its space is free when nobody does.
+    ///
+    /// Raises: FrameNotFound, VersionNotFound, ArgumentError (the version is needed).
+    #[pyo3(signature = (name, /, *, version=None))]
+    fn drop(&self, py: Python<'_>, name: &str, version: Option<u64>) -> PyResult<()> {
+        door::call(py, || match version {
+            Some(version) => self.pool.drop_version(name, version),
+            None => self.pool.drop_frame(name),
+        })
+    }
+
+    /// The versions of a frame that can be had, oldest first, as dicts: those of `log`.
     ///
     /// Raises: FrameNotFound.
     #[pyo3(signature = (name, /))]
-    fn drop(&self, py: Python<'_>, name: &str) -> PyResult<()> {
-        door::call(py, || self.pool.drop_frame(name))
+    fn versions<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for info in &door::call(py, || self.pool.versions(name))? {
+            list.append(versions::version(py, info)?)?;
+        }
+        Ok(list)
+    }
+
+    /// What is known of a frame's versions, oldest first, as dicts: version, state ("current",
+    /// "kept", "gone": only this is left; "lost"), tags, num_rows, num_columns, nbytes (0 if
+    /// gone), created_ns (since 1970), source, and what made it: append (rows were added),
+    /// command, user, host, pid, files (path, bytes, modified_ns, checksum), expression,
+    /// inputs (name, version), note. Of those that are gone the last 32.
+    ///
+    /// Raises: FrameNotFound.
+    #[pyo3(signature = (name, /))]
+    fn log<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for info in &door::call(py, || self.pool.log(name))?.versions {
+            list.append(versions::version(py, info)?)?;
+        }
+        Ok(list)
+    }
+
+    /// Sets which versions of a frame are kept: the newest `versions`, the current one
+    /// included, and those that were current in the last `days`; and always those with a tag.
+    /// One version, the current one, is kept unless said. Others go at once.
+    ///
+    /// Raises: FrameNotFound, ArgumentError.
+    #[pyo3(signature = (name, /, versions=None, *, days=None))]
+    fn keep(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        versions: Option<u32>,
+        days: Option<f64>,
+    ) -> PyResult<()> {
+        if versions.is_none() && days.is_none() || versions == Some(0) {
+            return Err(argument(py, "keep takes versions=, from 1 on, or days=, or both"));
+        }
+        let seconds = days.map(|days| Duration::try_from_secs_f64(days * 86_400.0));
+        let seconds = seconds.transpose().map_err(|_| argument(py, "days= is not from 0 on"))?;
+        let seconds = seconds.map(|seconds| seconds.as_secs());
+        let keep = cenote::Keep { versions: versions.unwrap_or(1), seconds };
+        door::call(py, || self.pool.keep(name, keep))
+    }
+
+    /// Gives a version the tag, the current one unless said, and returns its number. It is kept
+    /// as long as it has one. If another version had the tag, it has it no more.
+    ///
+    /// Raises: FrameNotFound, VersionNotFound, ArgumentError (the tag is no name).
+    #[pyo3(signature = (name, tag, /, version=None))]
+    fn tag(&self, py: Python<'_>, name: &str, tag: &str, version: Option<u64>) -> PyResult<u64> {
+        door::call(py, || self.pool.tag(name, tag, version))
+    }
+
+    /// Takes a tag away. Its version goes if nothing else keeps it.
+    ///
+    /// Raises: FrameNotFound, VersionNotFound: no such tag.
+    #[pyo3(signature = (name, tag, /))]
+    fn untag(&self, py: Python<'_>, name: &str, tag: &str) -> PyResult<()> {
+        door::call(py, || self.pool.untag(name, tag))
+    }
+
+    /// In what two versions of a frame differ, as a dict: from and to (version, num_rows,
+    /// nbytes, num_partitions, created_ns), shared_bytes (of chunks that both have), columns
+    /// (name, from, to: their types, None where it is not there), is_reordered.
+    ///
+    /// `a`, `b`: version numbers or tags. Raises: FrameNotFound, VersionNotFound.
+    #[pyo3(signature = (name, a, b, /))]
+    fn diff<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        a: &Bound<'py, PyAny>,
+        b: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (a, b) = (versions::named(a)?, versions::named(b)?);
+        let diff = door::call(py, || self.pool.diff(name, a, b))?;
+        versions::diff(py, &diff)
     }
 
     /// Gives a frame another name.

@@ -12,6 +12,8 @@ use pyo3::types::{PyDict, PyList, PyString};
 pub(crate) enum Class {
     Cenote,
     FrameNotFound,
+    VersionNotFound,
+    VersionConflict,
     FrameExists,
     FrameDamaged,
     ColumnNotFound,
@@ -26,6 +28,8 @@ impl Class {
         match self {
             Class::Cenote => "CenoteError",
             Class::FrameNotFound => "FrameNotFound",
+            Class::VersionNotFound => "VersionNotFound",
+            Class::VersionConflict => "VersionConflict",
             Class::FrameExists => "FrameExists",
             Class::FrameDamaged => "FrameDamaged",
             Class::ColumnNotFound => "ColumnNotFound",
@@ -89,9 +93,11 @@ pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
         Error::Damaged { .. } => Class::FrameDamaged,
         Error::Plan { .. } | Error::Encode(_) => Class::UnsupportedType,
         Error::Predicate(_) | Error::Misfit { .. } | Error::TooDeep => Class::Argument,
-        Error::Rows { .. } | Error::Schema { .. } | Error::Reference | Error::Ended(_) => {
-            Class::Argument
-        }
+        Error::Append { .. }
+        | Error::Rows { .. }
+        | Error::Schema { .. }
+        | Error::Reference
+        | Error::Ended(_) => Class::Argument,
         _ => Class::Cenote,
     };
     raise(py, class, &text)
@@ -100,8 +106,16 @@ pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
 fn refused(py: Python<'_>, refusal: &Refusal, text: &str) -> PyErr {
     let class = match refusal {
         Refusal::NotFound { .. } | Refusal::VersionGone => Class::FrameNotFound,
+        Refusal::NoVersion { .. } => Class::VersionNotFound,
+        Refusal::Conflict { expected, found, .. } => {
+            return conflict(py, (*expected, *found), text).unwrap_or_else(|error| error);
+        }
+        Refusal::Schema { .. } => Class::VersionConflict,
+        Refusal::Lost { .. } => Class::FrameDamaged,
         Refusal::Exists { .. } => Class::FrameExists,
-        Refusal::Name { .. } | Refusal::NoSession { .. } => Class::Argument,
+        Refusal::Needed { .. } | Refusal::Name { .. } | Refusal::NoSession { .. } => {
+            Class::Argument
+        }
         Refusal::Epoch { .. } | Refusal::Protocol { .. } => Class::PoolUnavailable,
         Refusal::Exhausted { .. } => {
             return exhausted(py, refusal, text).unwrap_or_else(|error| error);
@@ -109,6 +123,13 @@ fn refused(py: Python<'_>, refusal: &Refusal, text: &str) -> PyErr {
         _ => Class::Cenote,
     };
     raise(py, class, text)
+}
+
+fn conflict(py: Python<'_>, (expected, found): (u64, u64), text: &str) -> PyResult<PyErr> {
+    let attributes = PyDict::new(py);
+    attributes.set_item("expected", expected)?;
+    attributes.set_item("found", found)?;
+    Ok(with(py, Class::VersionConflict, text, &attributes))
 }
 
 fn exhausted(py: Python<'_>, refusal: &Refusal, text: &str) -> PyResult<PyErr> {
@@ -144,7 +165,9 @@ fn limit_name(limit: cenote::Limit) -> &'static str {
 fn text(error: &Error) -> String {
     let mut text = error.to_string();
     text += match error {
-        Error::Refused(Refusal::Exists { .. }) => "; replace=True makes a new version of it",
+        Error::Refused(Refusal::Exists { .. }) => {
+            "; replace=True makes a new version of it, append=True adds to it"
+        }
         Error::Refused(Refusal::NotFound { nearest, .. }) if nearest.is_empty() => {
             "; list(pool) names those that there are"
         }

@@ -17,6 +17,7 @@ pub(crate) fn selection(
         columns: columns.map(column_names).transpose()?,
         rows: rows.map(row_range).transpose()?,
         predicate: predicate.map(self::predicate).transpose()?,
+        ..Selection::default()
     })
 }
 

@@ -6,13 +6,16 @@ use cenote::RunDir;
 use clap::{Args, Parser, Subcommand};
 
 use crate::complete::Completions;
+use crate::diff::Diff;
 use crate::doctor::Doctor;
 use crate::evict::EvictClient;
 use crate::export::ExportFrames;
 use crate::get::Get;
 use crate::import::Import;
 use crate::info::Info;
+use crate::keep::Keep;
 use crate::leases::Leases;
+use crate::log::Log;
 use crate::ls::Ls;
 use crate::man::Man;
 use crate::mv::Mv;
@@ -20,6 +23,7 @@ use crate::put::Put;
 use crate::rm::Rm;
 use crate::serve::Serve;
 use crate::stop::Stop;
+use crate::tag::Tag;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -107,6 +111,10 @@ pub(crate) enum Command {
     Mv(Mv),
     Export(ExportFrames),
     Import(Import),
+    Log(Log),
+    Diff(Diff),
+    Tag(Tag),
+    Keep(Keep),
     Info(Info),
     Leases(Leases),
     EvictClient(EvictClient),

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
 use crate::save::{Destination, save};
+use crate::which::WhichArgs;
 use rows::Rows;
 
 const AFTER_HELP: &str = "\
@@ -26,6 +27,7 @@ Examples:
   cenote get prices --rows 1000..2000 -o part.csv     into a file
   cenote get prices -o prices.jsonl.zst
   cenote get prices --format csv -o - | head          to standard output
+  cenote get prices --as-of 2026-01-31 -o then.parquet
   cenote get prices --json | jq .schema
 
 Files: .parquet, .arrow (Arrow IPC file), .arrows (stream), .csv, .jsonl; the last two also with
@@ -64,6 +66,8 @@ pub(crate) struct Get {
     #[arg(long, value_name = "N")]
     head: Option<u64>,
     #[command(flatten)]
+    which: WhichArgs,
+    #[command(flatten)]
     format: Format,
 }
 
@@ -84,6 +88,7 @@ impl Get {
             columns: self.columns.clone(),
             rows: self.rows.map(|rows| rows.bounds()),
             predicate: self.predicate.clone(),
+            which: self.which.which(),
         }
     }
 

@@ -18,6 +18,9 @@ pub(crate) fn of(error: &Error) -> Option<String> {
         Error::Damaged { .. } => {
             Some("put it again from its source (`cenote ls` says which), with --replace".to_owned())
         }
+        Error::Append { .. } => {
+            Some("what is appended has the frame's columns; --schema says types of CSV".to_owned())
+        }
         Error::Schema { .. } => Some("all parts of a frame have the same columns".to_owned()),
         _ => None,
     }
@@ -29,7 +32,7 @@ fn refused(refusal: &Refusal) -> Option<String> {
             "`cenote ls` lists the frames".to_owned()
         }
         Refusal::Exists { .. } => {
-            "--replace makes a new version of it; --name puts it under another name".to_owned()
+            "--replace makes a new version of it, --append adds to it; --name puts it under another name".to_owned()
         }
         Refusal::Name { .. } => "--name gives the frame a name of its own".to_owned(),
         Refusal::Exhausted { .. } => {
@@ -37,6 +40,14 @@ fn refused(refusal: &Refusal) -> Option<String> {
              --wait SECONDS waits for room; `cenote serve --capacity` sets the pool's size"
                 .to_owned()
         }
+        Refusal::NoVersion { .. } => {
+            "`cenote log` lists the versions; `cenote keep` and `cenote tag` keep them".to_owned()
+        }
+        Refusal::Conflict { .. } => "`cenote log` says what came between".to_owned(),
+        Refusal::Lost { .. } => {
+            "put it again from its source (`cenote log` says which), with --replace".to_owned()
+        }
+        Refusal::Needed { .. } => "`cenote tag NAME TAG --remove` takes a tag away".to_owned(),
         Refusal::NoSession { .. } => "`cenote leases` lists the clients".to_owned(),
         _ => return None,
     };

@@ -8,6 +8,7 @@
 mod args;
 mod complete;
 mod connect;
+mod diff;
 mod doctor;
 mod dump;
 mod evict;
@@ -18,7 +19,9 @@ mod hint;
 mod import;
 mod info;
 mod interrupt;
+mod keep;
 mod leases;
+mod log;
 mod ls;
 mod man;
 mod mv;
@@ -29,6 +32,8 @@ mod save;
 mod serve;
 mod stop;
 mod table;
+mod tag;
+mod which;
 
 use std::process::ExitCode;
 
@@ -55,6 +60,10 @@ fn main() -> ExitCode {
         Command::Mv(command) => command.run(pool),
         Command::Export(command) => command.run(pool),
         Command::Import(command) => command.run(pool),
+        Command::Log(command) => command.run(pool),
+        Command::Diff(command) => command.run(pool),
+        Command::Tag(command) => command.run(pool),
+        Command::Keep(command) => command.run(pool),
         Command::Info(command) => command.run(pool),
         Command::Leases(command) => command.run(pool),
         Command::EvictClient(command) => command.run(pool),

@@ -4,10 +4,10 @@ mod name;
 mod watch;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use cenote::{Error, IfExists, Pool, Refusal};
-use cenote_load::{Kind, Options, Source, parse_schema};
+use cenote::{Error, IfExists, Pool, Refusal, SourceFile};
+use cenote_load::{InputFile, Kind, Options, Source, parse_schema};
 use cenote_pool::message::check_name;
 use cenote_region::quantity::ByteSize;
 use clap::Args;
@@ -25,6 +25,7 @@ const AFTER_HELP: &str = "\
 Examples:
   cenote put prices/                        all files below a folder: frame `prices`
   cenote put day.csv --name prices --replace
+  cenote put day2.csv --name prices --append  its rows are added, at the cost of what is new
   cenote put a.parquet b.parquet --name ab  several files or folders, one below the other
   cenote put 'ticks/**/2024-*.csv.gz' --name ticks       a pattern, quoted
   cenote put ticks.zip --schema 'cusip:utf8,at:timestamp[ns, UTC]' --wait 60
@@ -49,6 +50,15 @@ pub(crate) struct Put {
     /// Make a new version where the frame exists
     #[arg(long)]
     replace: bool,
+    /// Add the rows to the frame where it exists: it must have the same columns
+    #[arg(long, conflicts_with = "replace")]
+    append: bool,
+    /// Only if the frame is at this version, 0 for none
+    #[arg(long, value_name = "N")]
+    expect_version: Option<u64>,
+    /// A word on this version, for `cenote log`
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
     /// What the files hold: csv, parquet, json or arrow [default: what they look like]
     #[arg(long = "format", value_name = "FORMAT")]
     kind: Option<Kind>,
@@ -136,15 +146,21 @@ impl Put {
         began: Instant,
     ) -> Result<Done, Failure> {
         let failed = |error: Error| Failure::of_pool(&error);
-        let if_exists = if self.replace { IfExists::Replace } else { IfExists::Fail };
+        let if_exists = self.if_exists();
         let source_bytes = source.bytes_total();
         let (num_files, num_skipped) = (source.files().len(), source.num_skipped());
+        let files: Vec<SourceFile> = source.files().iter().map(source_file).collect();
         // Called again where a late value asks for a wider type; the first writer is gone then.
         let (writer, num_columns) = source.load(|schema, batches| {
             let num_columns = schema.fields().len();
             let writer = pool.writer(&name, schema, if_exists).map_err(failed)?;
             let writer = writer.source(name::of_source(&self.paths));
             let mut writer = writer.wait(self.wait.unwrap_or(Duration::ZERO));
+            if let Some(version) = self.expect_version {
+                writer = writer.expect_version(version);
+            }
+            writer.made().files.clone_from(&files);
+            writer.made().note = self.note.clone().unwrap_or_default();
             let batches = batches.map(|batch| batch.map_err(|e| Error::Source(Box::new(e))));
             writer.write_stream(batches).map_err(failed)?;
             Ok::<_, Failure>((writer, num_columns))
@@ -165,6 +181,14 @@ impl Put {
             num_skipped,
             seconds,
         })
+    }
+
+    fn if_exists(&self) -> IfExists {
+        if self.append {
+            return IfExists::Append;
+        }
+        let replace = self.replace || self.expect_version.is_some_and(|version| version > 0);
+        if replace { IfExists::Replace } else { IfExists::Fail }
     }
 
     fn options(&self) -> Result<Options, Failure> {
@@ -188,7 +212,7 @@ impl Put {
 
     /// Says at once what the commit would say after all has been read.
     fn check_free(&self, pool: &Pool, name: &str) -> Result<(), Failure> {
-        if self.replace {
+        if self.if_exists() != IfExists::Fail {
             return Ok(());
         }
         let frames = pool.frames().map_err(|error| Failure::of_pool(&error))?;
@@ -197,6 +221,21 @@ impl Put {
             return Err(Failure::of_pool(&refusal.into()));
         }
         Ok(())
+    }
+}
+
+/// What is remembered of a file.
+fn source_file(file: &InputFile) -> SourceFile {
+    let path =
+        std::path::absolute(file.name().path()).unwrap_or_else(|_| file.name().path().to_owned());
+    let modified = std::fs::metadata(file.name().path()).and_then(|m| m.modified());
+    let modified = modified.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let member = file.name().member().map(|member| format!("!{member}")).unwrap_or_default();
+    SourceFile {
+        path: format!("{}{member}", path.display()),
+        bytes: file.bytes(),
+        modified_ns: modified.map_or(0, |m| u64::try_from(m.as_nanos()).unwrap_or(u64::MAX)),
+        checksum: None,
     }
 }
 

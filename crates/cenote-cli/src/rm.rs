@@ -18,16 +18,26 @@ pub(crate) struct Rm {
     #[arg(required = true, value_name = "NAME")]
     #[arg(add = ArgValueCompleter::new(crate::complete::frames))]
     names: Vec<String>,
+    /// Drop only this version, of one frame; not the current one, nor one that has a tag
+    #[arg(long, value_name = "N")]
+    version: Option<u64>,
 }
 
 impl Rm {
     /// Drops all that can be dropped.
     pub(crate) fn run(&self, pool: &PoolArgs) -> Result<(), Failure> {
+        if self.version.is_some() && self.names.len() > 1 {
+            return Err(Failure::usage("--version is of one frame: name one"));
+        }
         let pool = connect(pool)?;
         let mut failure: Option<Failure> = None;
         for name in &self.names {
-            match pool.drop_frame(name) {
-                Ok(()) => output::print(&format!("dropped {name}\n"))?,
+            let (outcome, which) = match self.version {
+                Some(version) => (pool.drop_version(name, version), format!(" v{version}")),
+                None => (pool.drop_frame(name), String::new()),
+            };
+            match outcome {
+                Ok(()) => output::print(&format!("dropped {name}{which}\n"))?,
                 Err(error) => {
                     if let Some(earlier) = failure.replace(Failure::of_pool(&error)) {
                         earlier.print();

@@ -11,28 +11,39 @@
 //! bytes of postcard: number, session, sequence, change
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
 use serde::{Deserialize, Serialize};
 
+use crate::change::{Change, Frames};
 use crate::id::SessionId;
-use crate::row::{Change, Row};
+use crate::row::{Row, Settings};
 use crate::step::reach;
 
 use store::Store;
+use tables::Written;
 
 mod store;
+mod tables;
+#[cfg(test)]
+mod tests;
 
-const FRAMES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("frames");
+/// Version of the catalog's tables and of the journal's entries.
+pub const LAYOUT_VERSION: u64 = 2;
+/// What a catalog of the first layout had in the place of [`SETTINGS`] and [`ROWS`].
+const FRAMES: &str = "frames";
+const SETTINGS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("settings");
+const ROWS: TableDefinition<'_, (&str, u64), &[u8]> = TableDefinition::new("rows");
 const SEQUENCES: TableDefinition<'_, u64, u64> = TableDefinition::new("sequences");
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const APPLIED: &str = "applied";
+const LAYOUT: &str = "layout";
 /// A journal longer than this is written anew, short, when redb has most of it.
 pub const JOURNAL_BYTES_MAX: u64 = 4 << 20;
 /// redb's page cache. The catalog is read once, at the start; then it is only written.
@@ -53,6 +64,12 @@ pub enum CatalogError {
     /// redb refuses the file.
     #[error("the catalog is damaged or cannot be opened")]
     Redb(#[from] redb::Error),
+    /// It is of another layout.
+    #[error("the catalog is of layout {found}, this release reads {LAYOUT_VERSION}")]
+    Layout {
+        /// Its layout.
+        found: u64,
+    },
     /// The file system refuses.
     #[error("the catalog's files cannot be read")]
     Io(#[from] io::Error),
@@ -81,11 +98,11 @@ from_redb!(DatabaseError, TransactionError, TableError, StorageError, CommitErro
 /// What a catalog held when it was opened.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// Every name's row.
-    pub rows: Vec<Row>,
+    /// What is known of every name.
+    pub frames: Frames,
     /// The last change of each session.
     pub sequences: HashMap<SessionId, u64>,
-    /// A row could not be read, or changes in the midst of the journal: not all is here.
+    /// A row cannot be read, or changes in the midst of the journal: not all is here.
     pub is_damaged: bool,
 }
 
@@ -124,8 +141,6 @@ impl Catalog {
         let _ = std::fs::remove_file(journal_path.with_extension("new"));
         let journal = crate::words::open_own(&journal_path, true)?;
         let (mut contents, applied) = read_database(&database)?;
-        let mut names: BTreeMap<String, Row> =
-            contents.rows.drain(..).map(|row| (row.name.clone(), row)).collect();
         let Journal { entries, length, is_damaged } = read_journal(&journal)?;
         contents.is_damaged |= is_damaged || !is_sound;
         let mut number = applied;
@@ -135,14 +150,13 @@ impl Catalog {
             if entry.number > applied {
                 // Each follows the one before it, or redb is not the one that was there.
                 contents.is_damaged |= entry.number != applied + 1 + pending.len() as u64;
-                apply(&mut names, &entry.change);
+                contents.frames.apply(&entry.change);
                 contents.sequences.insert(entry.session, entry.sequence);
                 pending.push(entry);
             }
         }
         // What follows the last whole entry was cut off by a kill: nobody was told of it.
         journal.set_len(length)?;
-        contents.rows = names.into_values().collect();
         let store = Arc::new(Store::new(path, database));
         let catalog = Catalog { path: journal_path, journal, length, number, pending, store };
         Ok((catalog, contents))
@@ -241,24 +255,32 @@ impl Batch {
         let Some(last) = self.entries.last() else { return Ok(()) };
         let transaction = database.begin_write()?;
         {
-            let mut frames = transaction.open_table(FRAMES)?;
+            let mut tables = Written {
+                settings: transaction.open_table(SETTINGS)?,
+                rows: transaction.open_table(ROWS)?,
+            };
             let mut sequences = transaction.open_table(SEQUENCES)?;
             let mut meta = transaction.open_table(META)?;
             // A batch that is said to have failed may be there all the same: to rename twice
             // would be another change.
             let applied = meta.get(APPLIED)?.map_or(0, |number| number.value());
-            for entry in self.entries.iter().filter(|entry| entry.number > applied) {
-                match &entry.change {
-                    Change::Commit(row) => put(&mut frames, row)?,
-                    Change::Drop { name } => drop(frames.remove(name.as_str())?),
-                    Change::Rename { from, to } => {
-                        let row = frames.remove(from.as_str())?.map(|r| decode(r.value()));
-                        if let Some(Ok(row)) = row {
-                            put(&mut frames, &Row { name: to.clone(), ..row })?;
-                        }
-                    }
+            let new = || self.entries.iter().filter(|entry| entry.number > applied);
+            let mut before = Frames::default();
+            for name in new().flat_map(|entry| entry.change.names()) {
+                if !before.0.contains_key(name)
+                    && let Some(record) = tables.record(name)?
+                {
+                    before.0.insert(name.to_owned(), record);
                 }
+            }
+            let mut after = before.clone();
+            for entry in new() {
+                after.apply(&entry.change);
                 sequences.insert(entry.session.0, entry.sequence)?;
+            }
+            let names = new().flat_map(|entry| entry.change.names());
+            for name in names.collect::<BTreeSet<_>>() {
+                tables.write(name, before.0.get(name), after.0.get(name))?;
             }
             meta.insert(APPLIED, last.number)?;
         }
@@ -296,46 +318,40 @@ fn encode(entry: &Entry, into: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-fn put(frames: &mut redb::Table<'_, &str, &[u8]>, row: &Row) -> Result<(), CatalogError> {
-    let bytes = postcard::to_stdvec(row).map_err(io::Error::other)?;
-    frames.insert(row.name.as_str(), bytes.as_slice())?;
-    Ok(())
-}
-
-fn decode(bytes: &[u8]) -> Result<Row, postcard::Error> {
-    postcard::from_bytes(bytes)
-}
-
-fn apply(names: &mut BTreeMap<String, Row>, change: &Change) {
-    match change {
-        Change::Commit(row) => {
-            names.insert(row.name.clone(), row.clone());
-        }
-        Change::Drop { name } => {
-            names.remove(name);
-        }
-        Change::Rename { from, to } => {
-            if let Some(row) = names.remove(from) {
-                names.insert(to.clone(), Row { name: to.clone(), ..row });
-            }
-        }
-    }
-}
-
 fn read_database(database: &Database) -> Result<(Contents, u64), CatalogError> {
     let mut contents = Contents::default();
     let transaction = database.begin_write()?;
-    // A table exists once it has been opened for writing.
-    transaction.open_table(FRAMES)?;
-    transaction.open_table(SEQUENCES)?;
-    transaction.open_table(META)?;
+    let is_first_layout = transaction.list_tables()?.any(|table| table.name() == FRAMES);
+    {
+        // A table exists once it has been opened for writing.
+        let mut meta = transaction.open_table(META)?;
+        let found = meta.get(LAYOUT)?.map(|layout| layout.value());
+        match found {
+            Some(LAYOUT_VERSION) => {}
+            None if !is_first_layout => drop(meta.insert(LAYOUT, LAYOUT_VERSION)?),
+            found => return Err(CatalogError::Layout { found: found.unwrap_or(1) }),
+        }
+        transaction.open_table(SETTINGS)?;
+        transaction.open_table(ROWS)?;
+        transaction.open_table(SEQUENCES)?;
+    }
     transaction.commit()?;
     let transaction = database.begin_read()?;
-    for item in transaction.open_table(FRAMES)?.iter()? {
-        let (_, bytes) = item?;
-        match decode(bytes.value()) {
-            Ok(row) => contents.rows.push(row),
+    for item in transaction.open_table(SETTINGS)?.iter()? {
+        let (name, bytes) = item?;
+        let record = contents.frames.0.entry(name.value().to_owned()).or_default();
+        match postcard::from_bytes::<Settings>(bytes.value()) {
+            Ok(settings) => record.settings = settings,
             Err(_) => contents.is_damaged = true,
+        }
+    }
+    for item in transaction.open_table(ROWS)?.iter()? {
+        let (key, bytes) = item?;
+        let (name, version) = key.value();
+        let row = postcard::from_bytes::<Row>(bytes.value());
+        match (contents.frames.0.get_mut(name), row) {
+            (Some(record), Ok(row)) => drop(record.rows.insert(version, row)),
+            _ => contents.is_damaged = true,
         }
     }
     for item in transaction.open_table(SEQUENCES)?.iter()? {
@@ -387,107 +403,6 @@ fn read_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
 
 #[expect(clippy::cast_possible_truncation, reason = "the low half is what is kept")]
 fn check(body: &[u8]) -> u32 {
-    cenote_region::copy::hash(body) as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::id::EntryId;
-
-    fn row(name: &str, version: u64) -> Row {
-        Row { name: name.to_owned(), version, ..Row::unnamed(EntryId(1), 2, 3) }
-    }
-
-    fn names(contents: &Contents) -> Vec<(String, u64)> {
-        contents.rows.iter().map(|r| (r.name.clone(), r.version)).collect()
-    }
-
-    #[test]
-    fn what_was_appended_is_there_whether_or_not_redb_has_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let (mut catalog, contents) = Catalog::open(dir.path()).unwrap();
-        assert!(contents.rows.is_empty());
-        let s = SessionId(7);
-        catalog.append(s, 1, &Change::Commit(row("a", 1))).unwrap();
-        catalog.append(s, 2, &Change::Commit(row("b", 1))).unwrap();
-        catalog.flush().unwrap();
-        catalog.append(s, 3, &Change::Drop { name: "a".to_owned() }).unwrap();
-        let rename = Change::Rename { from: "b".to_owned(), to: "c".to_owned() };
-        catalog.append(s, 4, &rename).unwrap();
-        drop(catalog);
-        for _ in 0..2 {
-            let (mut catalog, contents) = Catalog::open(dir.path()).unwrap();
-            assert_eq!(names(&contents), [("c".to_owned(), 1)]);
-            assert_eq!(contents.sequences[&s], 4);
-            catalog.flush().unwrap();
-        }
-    }
-
-    /// An entry that was damaged in the midst of the journal was taken for its end, and the
-    /// frames that were committed after it were gone without a word.
-    #[test]
-    fn entries_behind_a_damaged_one_are_read_and_the_damage_is_known() {
-        let dir = tempfile::tempdir().unwrap();
-        let (mut catalog, _) = Catalog::open(dir.path()).unwrap();
-        let mut ends = Vec::new();
-        for (i, name) in ["a", "b", "c"].into_iter().enumerate() {
-            catalog.append(SessionId(7), i as u64, &Change::Commit(row(name, 1))).unwrap();
-            ends.push(usize::try_from(catalog.length).unwrap());
-        }
-        drop(catalog);
-        let path = dir.path().join("journal");
-        let bytes = std::fs::read(&path).unwrap();
-        for at in ends[0]..ends[1] {
-            let mut bytes = bytes.clone();
-            bytes[at] ^= 0x55;
-            std::fs::write(&path, &bytes).unwrap();
-            let (_, contents) = Catalog::open(dir.path()).unwrap();
-            assert!(contents.is_damaged, "byte {at}");
-            assert_eq!(names(&contents), [("a".to_owned(), 1), ("c".to_owned(), 1)]);
-        }
-    }
-
-    #[test]
-    fn a_long_journal_is_written_anew_with_what_is_pending() {
-        let dir = tempfile::tempdir().unwrap();
-        let (mut catalog, _) = Catalog::open(dir.path()).unwrap();
-        catalog.append(SessionId(7), 1, &Change::Commit(row("a", 1))).unwrap();
-        let batch = catalog.batch();
-        batch.write().unwrap();
-        catalog.append(SessionId(7), 2, &Change::Commit(row("b", 1))).unwrap();
-        catalog.applied(&batch).unwrap();
-        let before = catalog.length;
-        catalog.rewrite().unwrap();
-        assert!(catalog.length < before);
-        catalog.append(SessionId(7), 3, &Change::Commit(row("c", 1))).unwrap();
-        drop((catalog, batch));
-        let (_, contents) = Catalog::open(dir.path()).unwrap();
-        let all = ["a", "b", "c"].map(|name| (name.to_owned(), 1));
-        assert_eq!(names(&contents), all);
-        assert!(!contents.is_damaged);
-    }
-
-    #[test]
-    fn a_torn_entry_is_cut_off_and_the_next_one_is_read() {
-        let dir = tempfile::tempdir().unwrap();
-        let (mut catalog, _) = Catalog::open(dir.path()).unwrap();
-        let s = SessionId(7);
-        catalog.append(s, 1, &Change::Commit(row("a", 1))).unwrap();
-        let whole = catalog.length;
-        catalog.append(s, 2, &Change::Commit(row("b", 1))).unwrap();
-        let torn = catalog.length;
-        drop(catalog);
-        let path = dir.path().join("journal");
-        let bytes = std::fs::read(&path).unwrap();
-        for cut in whole..torn {
-            std::fs::write(&path, &bytes[..usize::try_from(cut).unwrap()]).unwrap();
-            let (mut catalog, contents) = Catalog::open(dir.path()).unwrap();
-            assert_eq!(names(&contents), [("a".to_owned(), 1)], "cut at {cut}");
-            catalog.append(s, 2, &Change::Commit(row("c", 1))).unwrap();
-            drop(catalog);
-            let (_, contents) = Catalog::open(dir.path()).unwrap();
-            assert_eq!(names(&contents), [("a".to_owned(), 1), ("c".to_owned(), 1)]);
-        }
-    }
+    // Other layouts' entries do not pass for ones of this.
+    (cenote_region::copy::hash(body) ^ LAYOUT_VERSION) as u32
 }

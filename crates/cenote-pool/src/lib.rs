@@ -1,7 +1,7 @@
 //! The pool: board, leases, arenas, catalog, and the daemon that owns them.
 //!
 //! - [`protocol`]: the shared words and who may write them, as pure state machines
-//! - [`manifest`], [`message`], [`row`]: what is stored, said and remembered
+//! - [`manifest`], [`message`], [`row`], [`change`]: what is stored, said and remembered
 //! - [`boardfile`], [`space`], [`arena`], [`session`], [`page`], [`catalog`]: the protocol's world
 //! - [`pool`]: the owner; [`server`]: the owner behind a socket
 //! - [`rundir`]: where it all lives; [`nearest`]: what a wrong name may have meant;
@@ -10,6 +10,7 @@
 pub mod arena;
 pub mod boardfile;
 pub mod catalog;
+pub mod change;
 pub mod id;
 pub mod manifest;
 pub mod message;

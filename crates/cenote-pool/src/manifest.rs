@@ -40,7 +40,7 @@ mod bytes;
 #[cfg(test)]
 mod tests;
 
-pub use bytes::encode;
+pub use bytes::{encode, schema_of};
 
 /// First four bytes.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"CNMF");

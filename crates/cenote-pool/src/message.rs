@@ -11,6 +11,7 @@ pub use crate::refusal::{Holder, Limit, NameFault, Refusal, check_name};
 use crate::id::{ArenaId, EntryId, Epoch, Generation, Incarnation, Place, SessionId};
 use crate::manifest::Draft;
 use crate::protocol::ledger::{IfExists, Sealed};
+use crate::row::{Keep, Made};
 
 /// Version of these messages. The first field of the first message, in every version.
 pub const PROTOCOL_VERSION: u32 = 2;
@@ -82,6 +83,44 @@ pub enum Request {
         /// To.
         to: String,
     },
+    /// Which versions of a name are kept.
+    Keep {
+        /// The client's count of its changes.
+        sequence: u64,
+        /// Of which name.
+        name: String,
+        /// Which.
+        keep: Keep,
+    },
+    /// A version gets a tag; what had it before has it no more.
+    Tag {
+        /// The client's count of its changes.
+        sequence: u64,
+        /// Of which name.
+        name: String,
+        /// The tag.
+        tag: String,
+        /// The version; the current one if `None`.
+        version: Option<u64>,
+    },
+    /// A tag goes.
+    Untag {
+        /// The client's count of its changes.
+        sequence: u64,
+        /// Of which name.
+        name: String,
+        /// The tag.
+        tag: String,
+    },
+    /// A version of a name goes that is neither the current one nor has a tag.
+    DropVersion {
+        /// The client's count of its changes.
+        sequence: u64,
+        /// Of which name.
+        name: String,
+        /// Which.
+        version: u64,
+    },
     /// Where a manifest stands that the client has already put into its lease page, whether
     /// or not it still has a name.
     Confirm {
@@ -90,8 +129,15 @@ pub enum Request {
         /// The life meant.
         generation: Generation,
     },
-    /// The current version of a name, found by the pool itself.
+    /// A version of a name, found by the pool itself.
     Find {
+        /// Of which name.
+        name: String,
+        /// Which.
+        which: Which,
+    },
+    /// The versions of a name, and what made them.
+    Log {
         /// Which.
         name: String,
     },
@@ -132,6 +178,20 @@ pub struct Resume {
     pub attempt: u64,
 }
 
+/// Which version of a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Which {
+    /// The one it stands for.
+    #[default]
+    Current,
+    /// The one with this number.
+    Version(u64),
+    /// The one it stood for at a time, in nanoseconds since 1970.
+    AsOf(u64),
+    /// The one with this tag.
+    Tag(String),
+}
+
 /// A version to be committed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Commit {
@@ -141,11 +201,15 @@ pub struct Commit {
     pub name: String,
     /// What to do if it is taken.
     pub if_exists: IfExists,
+    /// The version that the name must stand for, 0 for none; any if `None`.
+    pub expect: Option<u64>,
     /// Where the data came from.
     pub source: String,
+    /// What made it.
+    pub made: Made,
     /// The chunks, sealed, in arenas that the client owns.
     pub chunks: Vec<Sealed>,
-    /// What they are.
+    /// What they are. To be appended, it has the schema's bytes of the version before.
     pub draft: Draft,
 }
 
@@ -178,9 +242,9 @@ pub enum Response {
     },
     /// Done.
     Done,
-    /// To [`Request::Commit`].
+    /// To [`Request::Commit`] and [`Request::Tag`].
     Committed {
-        /// The version that was made.
+        /// The version that was made, or has the tag.
         version: u64,
     },
     /// To [`Request::Confirm`] and [`Request::Find`].
@@ -194,6 +258,8 @@ pub enum Response {
         /// Its checksum.
         checksum: u64,
     },
+    /// To [`Request::Log`].
+    Log(Box<FrameLog>),
     /// To [`Request::List`].
     Frames(Vec<FrameInfo>),
     /// To [`Request::Info`].
@@ -223,6 +289,53 @@ pub struct FrameInfo {
     pub source: String,
     /// How often it was opened since the daemon began; a lower bound.
     pub uses: u64,
+}
+
+/// The versions of a frame, as `cenote log` shows them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameLog {
+    /// Its name.
+    pub name: String,
+    /// Which of its versions are kept.
+    pub keep: Keep,
+    /// Those that live, and the last of those that are gone; oldest first.
+    pub versions: Vec<VersionInfo>,
+}
+
+/// One version of a frame.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionInfo {
+    /// Its number.
+    pub version: u64,
+    /// Whether it can be had.
+    pub state: VersionState,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Rows.
+    pub num_rows: u64,
+    /// Columns.
+    pub num_columns: u32,
+    /// Bytes of its chunks, those that it shares with other versions included; 0 if it is gone.
+    pub nbytes: u64,
+    /// Nanoseconds since 1970.
+    pub created_ns: u64,
+    /// Where it came from.
+    pub source: String,
+    /// What made it.
+    pub made: Made,
+}
+
+/// Whether a version can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VersionState {
+    /// It is what the name stands for.
+    Current,
+    /// It is kept.
+    Kept,
+    /// Only what is known of it is left.
+    Gone,
+    /// It is in the catalog and cannot be served.
+    Lost,
 }
 
 /// The state of a pool. All sizes in bytes.

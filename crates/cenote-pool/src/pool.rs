@@ -18,20 +18,24 @@ use std::time::{Duration, Instant};
 
 use crate::boardfile::BoardFile;
 use crate::catalog::Catalog;
+use crate::change::Change;
 use crate::id::{ArenaId, EntryId, Epoch, Place, SessionId};
 use crate::message::{LostFrame, PROTOCOL_VERSION, Refusal, Request, Response, Resume};
 use crate::protocol::lease::Leased;
 use crate::protocol::ledger::{Ledger, World};
-use crate::row::{Change, Row};
+use crate::row::Row;
 use crate::rundir::RunDir;
 use crate::session::{Liveness, Peer, SESSIONS_MAX, Session};
 use crate::space::Space;
 use crate::step::reach;
 use crate::words::{Shared, open_own};
 
+mod append;
 mod change;
+mod find;
 mod grant;
 mod keeper;
+mod names;
 mod open;
 mod report;
 
@@ -116,6 +120,9 @@ impl World for Estate {
 /// What a session's files take, and some.
 const SESSION_BYTES: u64 = 256 << 10;
 
+/// Versions that cannot be served, by name and number, and why.
+type Lost = BTreeMap<(String, u64), (Row, String)>;
+
 type Book = Ledger<Arc<Shared>, Arc<Shared>>;
 
 pub(crate) struct Core {
@@ -123,8 +130,8 @@ pub(crate) struct Core {
     estate: Estate,
     sessions: BTreeMap<SessionId, Session>,
     next_session: u64,
-    /// Frames of the catalog that this daemon could not take over.
-    lost: BTreeMap<String, (Row, String)>,
+    /// Versions of the catalog, by name and number, that this daemon could not take over.
+    lost: Lost,
     /// Chunks whose bytes do not match their checksums.
     corrupt: HashMap<EntryId, ()>,
     /// How often each version was opened.
@@ -293,7 +300,16 @@ impl Pool {
             Request::Drop { sequence, name } => self.drop_frame(session, sequence, &name),
             Request::Rename { sequence, from, to } => self.rename(session, sequence, &from, &to),
             Request::Confirm { manifest, generation } => self.confirm(manifest, generation),
-            Request::Find { name } => self.find(&name),
+            Request::Keep { sequence, name, keep } => self.set_keep(session, sequence, &name, keep),
+            Request::Tag { sequence, name, tag, version } => {
+                self.tag(session, sequence, (&name, &tag), version)
+            }
+            Request::Untag { sequence, name, tag } => self.untag(session, sequence, (&name, &tag)),
+            Request::DropVersion { sequence, name, version } => {
+                self.drop_version(session, sequence, &name, version)
+            }
+            Request::Find { name, which } => self.find(&name, &which),
+            Request::Log { name } => self.log(&name),
             Request::Corrupt { entry } => Ok(self.corrupt(entry)),
             Request::Verified { entry } => Ok(self.verified(entry)),
             Request::List => Ok(self.list()),

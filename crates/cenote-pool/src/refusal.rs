@@ -31,6 +31,54 @@ pub enum Refusal {
     /// The version is gone.
     #[error("this version is gone: it was replaced or dropped, and nobody reads it any more")]
     VersionGone,
+    /// The frame has no such version.
+    #[error("{}", no_version_text(name, wanted, living))]
+    NoVersion {
+        /// Which frame.
+        name: String,
+        /// As asked, in words.
+        wanted: String,
+        /// The newest versions that it has, oldest first.
+        living: Vec<u64>,
+    },
+    /// The frame stands for another version than the writer went by.
+    #[error("frame {name:?} {}, and {} was expected: read it again, and decide anew", stands_text(*found), expected_text(*expected))]
+    Conflict {
+        /// Which frame.
+        name: String,
+        /// As expected; 0 for none.
+        expected: u64,
+        /// As found; 0 for none.
+        found: u64,
+    },
+    /// What was to be appended has another schema than the frame has now.
+    #[error("frame {name:?} has another schema now (version {version})")]
+    Schema {
+        /// Which frame.
+        name: String,
+        /// Its version.
+        version: u64,
+    },
+    /// The version that is meant is in the catalog and cannot be served.
+    #[error("version {version} of frame {name:?} is lost: {reason}")]
+    Lost {
+        /// Which frame.
+        name: String,
+        /// Which version.
+        version: u64,
+        /// Why.
+        reason: String,
+    },
+    /// The version is needed.
+    #[error("version {version} of frame {name:?} {}", needed_text(tag.as_deref()))]
+    Needed {
+        /// Which frame.
+        name: String,
+        /// Which version.
+        version: u64,
+        /// The tag that it has; `None`: it is the current one.
+        tag: Option<String>,
+    },
     /// The name is taken. Each face says how it is replaced.
     #[error("frame {name:?} exists")]
     Exists {
@@ -171,6 +219,27 @@ fn name_text(name: &str, length: u64, reason: &NameFault) -> String {
         NameFault::Edge => {
             format!("the name {name:?} begins or ends with white space, or is only dots")
         }
+    }
+}
+
+fn no_version_text(name: &str, wanted: &str, living: &[u64]) -> String {
+    let known: Vec<String> = living.iter().map(u64::to_string).collect();
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    format!("frame {name:?} has no {wanted}; of its versions it has {known} (`cenote log`)")
+}
+
+fn stands_text(found: u64) -> String {
+    if found == 0 { "does not exist".to_owned() } else { format!("is at version {found}") }
+}
+
+fn expected_text(expected: u64) -> String {
+    if expected == 0 { "none".to_owned() } else { format!("version {expected}") }
+}
+
+fn needed_text(tag: Option<&str>) -> String {
+    match tag {
+        Some(tag) => format!("has the tag {tag:?}: take that from it first"),
+        None => "is the current one: drop the frame, or put another version first".to_owned(),
     }
 }
 

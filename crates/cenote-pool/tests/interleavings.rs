@@ -25,7 +25,7 @@ use cenote_pool::protocol::ledger::Ledger;
 use cenote_pool::protocol::word::{ChunkKind, Lease, LeaseKind, Tenant};
 use loom::sync::Arc;
 use loom::sync::atomic::AtomicU64;
-use model::{Cells, ModelWorld, RUBBISH, SHAPE, place, put};
+use model::{Cells, ModelWorld, RUBBISH, SHAPE, append, place, put};
 
 /// The words that a test touches; the rest read as 0.
 #[derive(Clone)]
@@ -301,7 +301,7 @@ fn replace_under_a_reader(look: bool) {
     builder.check(move || {
         let words = Words::new(board_words(4, 4));
         let board = Board::create(words.clone(), model::identity());
-        let cells = Arc::new(Arena::new(4));
+        let cells = Arc::new(Arena::new(12));
         let heads = Words::new((0..4096).filter(|at| {
             // Header, and the one slot and one name that the test uses.
             let slot = hash_name("x") & 127;
@@ -341,6 +341,79 @@ fn replace_under_a_reader(look: bool) {
         };
         put(&mut ledger, &mut world, "x", 2);
         for _ in 0..2 {
+            let mark = ledger.mark();
+            let leased = if look { scan(&[&page]) } else { Leased::default() };
+            for place in ledger.collect(mark, &leased).places {
+                cells.write(place.offset, RUBBISH);
+            }
+        }
+        reader.join().unwrap();
+    });
+}
+
+/// A reader opens a version that an append has made, and reads the part that it shares with
+/// the one before, while the name gets something else and everything is collected.
+#[test]
+fn what_a_leased_version_refers_to_stays() {
+    append_under_a_reader(true);
+}
+
+#[test]
+#[should_panic]
+fn a_pool_that_does_not_look_frees_what_is_referred_to() {
+    append_under_a_reader(false);
+}
+
+fn append_under_a_reader(look: bool) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(move || {
+        let words = Words::new(board_words(6, 6));
+        let board = Board::create(words.clone(), model::identity());
+        let cells = Arc::new(Arena::new(18));
+        let heads = Words::new((0..4096).filter(|at| {
+            let slot = hash_name("x") & 127;
+            (64 + slot * 4..64 + slot * 4 + 4).contains(at) || (576..578).contains(at)
+        }));
+        let (made, reading) = (heads.clone(), heads.clone());
+        let mut world = ModelWorld {
+            heads: Box::new(move |_, _| made.clone()),
+            cells: std::sync::Arc::new(Shared(cells.clone())),
+            next: 0,
+            log: Vec::new(),
+            manifests: Default::default(),
+            step: Box::new(|_| {}),
+        };
+        let mut ledger = Ledger::create(board.clone(), &mut world).expect("room");
+        put(&mut ledger, &mut world, "x", 1);
+        append(&mut ledger, &mut world, "x", 2, 1);
+        let appended = ledger.get("x").expect("committed");
+        let (second, first) = (appended.manifest(), appended.references[0]);
+        let chunk = ledger.version(first.entry, first.generation).expect("kept").chunks[0];
+        let table = HeadTable::create(reading, 1, 128, 320);
+        let page = LeasePage::new(page(2));
+        page.set_in_use(2);
+        let reader = {
+            let (page, cells) = (page.clone(), cells.clone());
+            loom::thread::spawn(move || {
+                let found = lease::acquire_head(&board, &table, &page, "x", hash_name("x"), 0)
+                    .expect("it exists");
+                if found.manifest == second {
+                    let part = lease::locate(&board, first.entry).expect("it is referred to");
+                    assert_eq!(part.tenant.generation, first.generation);
+                    assert_ne!(cells.read(part.place.offset), RUBBISH);
+                    let mut at = None;
+                    lease::acquire(&board, &page, &[(chunk, 1)], |_, l| at = Some(l))
+                        .expect("a leased version keeps the chunks of all its parts");
+                    let at = at.expect("leased");
+                    assert_eq!(cells.read(at.place.offset), at.checksum);
+                }
+                page.clear(0);
+                page.clear(1);
+            })
+        };
+        put(&mut ledger, &mut world, "x", 3);
+        for _ in 0..3 {
             let mark = ledger.mark();
             let leased = if look { scan(&[&page]) } else { Leased::default() };
             for place in ledger.collect(mark, &leased).places {

@@ -107,11 +107,21 @@ fn numbers<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a UInt64Array, St
     column.as_any().downcast_ref().ok_or_else(|| format!("column {name} is no u64"))
 }
 
-/// Looks at every row, and returns the table's counter (0 for a table without rows).
+/// Looks at every row, and returns the table's counter (0 for a table without rows); of tables
+/// that were appended to each other that of the last.
 ///
 /// # Errors
 /// The first thing that is not as it was made.
 pub fn check(name: &str, batches: &[RecordBatch]) -> Result<u64, String> {
+    Ok(tables(name, batches)?.pop().unwrap_or(0))
+}
+
+/// The counters of tables that were appended to each other: each is the next one's elder.
+///
+/// # Errors
+/// The first thing that is not as it was made.
+pub fn tables(name: &str, batches: &[RecordBatch]) -> Result<Vec<u64>, String> {
+    let mut found = Vec::new();
     let expected = origin(name);
     let mut next = 0;
     let mut counter = None;
@@ -153,12 +163,22 @@ pub fn check(name: &str, batches: &[RecordBatch]) -> Result<u64, String> {
                 ));
             }
             next += 1;
+            if next == total {
+                if found.last().is_some_and(|last| *last >= counter) {
+                    return Err(format!("{name}: table {counter} comes after {found:?}"));
+                }
+                found.push(counter);
+                (next, total) = (0, 0);
+            }
+        }
+        if next == 0 {
+            counter = None;
         }
     }
     if next != total {
         return Err(format!("{name}: {next} rows of {total}"));
     }
-    Ok(counter.unwrap_or(0))
+    Ok(found)
 }
 
 fn span(texts: &StringArray, row: usize) -> Result<std::ops::Range<usize>, String> {

@@ -126,6 +126,22 @@ pub enum Error {
         /// Of the frame.
         expected: String,
     },
+    /// What was to be appended has other columns than the frame.
+    #[error(
+        "column {at} of what is appended to frame {frame:?} is {}, in the frame it is {}: convert it, or put a new frame",
+        column_text(found),
+        column_text(expected)
+    )]
+    Append {
+        /// The frame.
+        frame: String,
+        /// The first column that differs, counted from 0.
+        at: usize,
+        /// Its name and type in what was to be appended; `None`: it has no such column.
+        found: Option<(String, String)>,
+        /// Its name and type in the frame; `None`: it has no such column.
+        expected: Option<(String, String)>,
+    },
     /// An array cannot be stored.
     #[error("column {column:?} cannot be stored")]
     Plan {
@@ -186,6 +202,12 @@ pub(crate) enum Contradiction {
     Entry { entry: u32, entries: u64 },
     #[error("the manifest at board entry {entry}, to which it refers, is not what it says")]
     Part { entry: u32 },
+}
+
+fn column_text(column: &Option<(String, String)>) -> String {
+    column
+        .as_ref()
+        .map_or_else(|| "not there".to_owned(), |(name, kind)| format!("{name:?} ({kind})"))
 }
 
 fn list(names: &[String]) -> String {

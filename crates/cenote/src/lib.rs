@@ -27,15 +27,19 @@
 //! parent alone ([`Pool::embedded`]) is of no use in a child, and says so.
 #![allow(unsafe_code, reason = "leases turn into slices here, in memory.rs")]
 
+mod append;
+mod diff;
 mod error;
 mod export;
 mod filter;
 mod fork;
 mod frame;
+mod history;
 mod lease;
 mod link;
 #[cfg(feature = "stderr-log")]
 mod log;
+mod made;
 mod maps;
 mod memory;
 mod open;
@@ -52,11 +56,14 @@ mod writer;
 pub use cenote_pool::id::SessionId;
 pub use cenote_pool::message::check_name;
 pub use cenote_pool::message::{
-    FrameInfo, Holder, LeaseInfo, Limit, LostFrame, PoolInfo, Refusal, SessionInfo,
+    FrameInfo, FrameLog, Holder, LeaseInfo, Limit, LostFrame, PoolInfo, Refusal, SessionInfo,
+    VersionInfo, VersionState, Which,
 };
 pub use cenote_pool::protocol::ledger::IfExists;
+pub use cenote_pool::row::{Input, Keep, Made, SourceFile};
 pub use cenote_pool::rundir::{ADDRESS_VARIABLE, DEFAULT_POOL, RunDir};
 pub use cenote_region::quantity::ByteSize;
+pub use diff::{ColumnChange, Diff, Side};
 pub use error::{Error, Unavailable};
 pub use frame::{Frame, FrameRef};
 #[cfg(feature = "stderr-log")]

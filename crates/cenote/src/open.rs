@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use cenote_pool::id::{EntryId, Generation};
 use cenote_pool::manifest::{Manifest, Reference};
-use cenote_pool::message::{Request, Response};
+use cenote_pool::message::{Request, Response, Which};
 use cenote_pool::protocol::Memory;
 use cenote_pool::protocol::board::Location;
 use cenote_pool::protocol::heads::hash_name;
 use cenote_pool::protocol::lease::{self, CHUNK_LEASES_MAX, HeadMiss, LeaseError};
 use cenote_pool::protocol::word::{ChunkKind, Lease, LeaseKind};
+use cenote_region::mapping::Mapping;
 
 use crate::error::{Contradiction, Error};
 use crate::filter::Plan;
@@ -38,7 +39,13 @@ impl Frame {
         for _ in 0..TRIES_MAX {
             let page = &session.leases.page;
             let heads = session.heads();
-            let found = lease::acquire_head(&session.board, &heads, page, name, hash, slots[0]);
+            let found = match selection.which {
+                Which::Current => {
+                    lease::acquire_head(&session.board, &heads, page, name, hash, slots[0])
+                }
+                // Heads name current versions alone.
+                _ => Err(HeadMiss::AskPool),
+            };
             let (manifest, location) = match found {
                 Ok(head) => ((head.manifest, head.generation), head.location),
                 Err(HeadMiss::NewTable) => {
@@ -46,14 +53,16 @@ impl Frame {
                     continue;
                 }
                 // The pool knows names that are near.
-                Err(HeadMiss::Absent | HeadMiss::AskPool) => match ask(session, name, slots[0]) {
-                    Ok(Some(found)) => found,
-                    Ok(None) => continue,
-                    Err(error) => {
-                        session.leases.give(&slots);
-                        return Err(error);
+                Err(HeadMiss::Absent | HeadMiss::AskPool) => {
+                    match ask(session, name, &selection.which, slots[0]) {
+                        Ok(Some(found)) => found,
+                        Ok(None) => continue,
+                        Err(error) => {
+                            session.leases.give(&slots);
+                            return Err(error);
+                        }
                     }
-                },
+                }
             };
             page.note_use(manifest.0);
             let pinned = Pinned { manifest, location: &location, slot: slots[0], may_ask: true };
@@ -82,8 +91,9 @@ impl Frame {
         selection: &Selection,
     ) -> Result<Option<Frame>, Error> {
         let mut slots = Vec::with_capacity(1);
-        // To look at rows may mean to wait for them.
-        if selection.predicate.is_some() || !session.slots_at_hand(1, &mut slots) {
+        // Heads name current versions alone; to look at rows may mean to wait for them.
+        let is_slow = selection.which != Which::Current || selection.predicate.is_some();
+        if is_slow || !session.slots_at_hand(1, &mut slots) {
             return Ok(None);
         }
         let page = &session.leases.page;
@@ -234,14 +244,16 @@ impl From<Error> for Attempt {
     }
 }
 
-/// Asks the pool for the current version of a name, and pins it. `None`: gone meanwhile.
+/// Asks the pool for a version of a name, and pins it. `None`: gone meanwhile.
 #[expect(clippy::type_complexity, reason = "a version and its place, used once")]
 fn ask(
     session: &Session,
     name: &str,
+    which: &Which,
     slot: u32,
 ) -> Result<Option<((EntryId, Generation), Location)>, Error> {
-    let response = session.call(&Request::Find { name: name.to_owned() })?;
+    let (name, which) = (name.to_owned(), which.clone());
+    let response = session.call(&Request::Find { name, which })?;
     let Response::Manifest { entry, generation, .. } = response else {
         return Err(unexpected(&response));
     };
@@ -253,7 +265,7 @@ fn ask(
 }
 
 /// Pins a manifest by its life: from the board while it is current, else the pool confirms.
-fn pin(
+pub(crate) fn pin(
     session: &Session,
     entry: EntryId,
     generation: Generation,
@@ -399,15 +411,25 @@ fn refer(
 /// Reads a manifest that cannot be freed meanwhile.
 fn read_manifest(session: &Session, name: &str, location: &Location) -> Result<Manifest, Error> {
     let mapping = session.map(&location.place)?;
-    let bytes = memory::leased(&mapping, &location.place)
+    let bytes = manifest_bytes(name, &mapping, location)?;
+    Manifest::decode(bytes).map_err(|error| damaged(name, 0, &error))
+}
+
+/// The bytes of a manifest that cannot be freed meanwhile, checked.
+pub(crate) fn manifest_bytes<'a>(
+    name: &str,
+    mapping: &'a Mapping,
+    location: &Location,
+) -> Result<&'a [u8], Error> {
+    let bytes = memory::leased(mapping, &location.place)
         .ok_or_else(|| damaged(name, 0, &"its manifest is not where the board says"))?;
     if cenote_region::copy::checksum(bytes) != location.checksum {
         return Err(damaged(name, 0, &"its manifest does not match its checksum"));
     }
-    Manifest::decode(bytes).map_err(|error| damaged(name, 0, &error))
+    Ok(bytes)
 }
 
-fn damaged(name: &str, version: u64, what: &dyn std::fmt::Display) -> Error {
+pub(crate) fn damaged(name: &str, version: u64, what: &dyn std::fmt::Display) -> Error {
     tracing::error!(frame = name, version, "damaged: {what}");
     Error::Damaged { frame: name.to_owned(), version, what: what.to_string() }
 }

@@ -119,7 +119,7 @@ impl Pool {
     }
 
     /// This process's session: a new one after a fork, or where the pool was made anew.
-    fn session(&self) -> Result<Arc<Session>, Error> {
+    pub(crate) fn session(&self) -> Result<Arc<Session>, Error> {
         let now = || self.inner.session.read().unwrap_or_else(PoisonError::into_inner).clone();
         let session = now();
         if !session.is_forked() && session.leases.hold() {
@@ -162,6 +162,15 @@ impl Pool {
         let mut writer = self.writer(name, schema, if_exists)?;
         writer.write_all(batches)?;
         writer.commit()
+    }
+
+    /// Adds rows to a frame: a new version of it that has the old one's, too, and costs only what
+    /// is new. Where there is no such frame this makes it. Two that append at once both do.
+    ///
+    /// # Errors
+    /// [`Error::Append`] where the columns are not the frame's; else as [`Self::put`].
+    pub fn append(&self, name: &str, batches: &[RecordBatch]) -> Result<u64, Error> {
+        self.put(name, batches, IfExists::Append)
     }
 
     /// A writer for a frame.
@@ -243,7 +252,7 @@ impl Pool {
         self.done(|sequence| Request::Rename { sequence, from, to })
     }
 
-    fn done(&self, request: impl FnOnce(u64) -> Request) -> Result<(), Error> {
+    pub(crate) fn done(&self, request: impl FnOnce(u64) -> Request) -> Result<(), Error> {
         match self.session()?.change(request)? {
             Response::Done => Ok(()),
             other => Err(unexpected(&other)),

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
+use cenote_pool::message::Which;
 
 use crate::error::Error;
 use crate::filter::Plan;
@@ -20,6 +21,8 @@ pub struct Selection {
     pub rows: Option<(i64, i64)>,
     /// Of these rows, those for which it is true; it may name any column.
     pub predicate: Option<Predicate>,
+    /// Of which version; the current one unless said.
+    pub which: Which,
 }
 
 /// What is wanted of a version: by a user's words, or a reference's numbers.

@@ -11,13 +11,16 @@ use cenote_arrow::stats::{ColumnStats, encode_statistics};
 use cenote_arrow::{ColumnPlan, encode_schema};
 use cenote_pool::id::{CHUNK_ALIGN, PAGE_ALIGNED_FROM, Place};
 use cenote_pool::manifest::{ColumnRef, Draft};
-use cenote_pool::message::{Commit, Request, Response};
+use cenote_pool::message::{Commit, Refusal, Request, Response};
 use cenote_pool::protocol::ledger::{IfExists, Sealed};
+use cenote_pool::row::Made;
 use cenote_pool::step::reach;
 use cenote_region::quantity::PAGE;
 
+use crate::append;
 use crate::error::Error;
 use crate::link::unexpected;
+use crate::made;
 use crate::memory::{self, Contents, Span, Written};
 use crate::part::{Part, PartColumn};
 use crate::patience::until_room;
@@ -28,6 +31,8 @@ const PACK_BELOW: u64 = 64 << 10;
 /// Batches of a stream are gathered up to so many bytes before they are written: enough for
 /// all threads, and a bound on what a stream holds in memory.
 const GATHER_BYTES: u64 = 32 << 20;
+/// How often the schema of a frame may change under an append.
+const SCHEMA_TRIES_MAX: usize = 8;
 /// More than any machine has: what a partition is counted up to.
 const PART_BYTES_MAX: u64 = 1 << 62;
 
@@ -37,7 +42,9 @@ pub struct FrameWriter {
     session: Arc<Session>,
     name: String,
     if_exists: IfExists,
+    expect: Option<u64>,
     source: String,
+    made: Made,
     schema: SchemaRef,
     draft: Draft,
     layouts: HashMap<Vec<u8>, u32>,
@@ -62,13 +69,19 @@ impl FrameWriter {
         if_exists: IfExists,
     ) -> Result<FrameWriter, Error> {
         cenote_pool::message::check_name(name)?;
+        let (bytes, schema) = match if_exists {
+            IfExists::Append => schema_to_append(&session, name, schema)?,
+            IfExists::Fail | IfExists::Replace => (encode_schema(&schema)?, schema),
+        };
         let num_columns = u32::try_from(schema.fields().len()).unwrap_or(u32::MAX);
-        let draft = Draft { schema: encode_schema(&schema)?, num_columns, ..Draft::default() };
+        let draft = Draft { schema: bytes, num_columns, ..Draft::default() };
         Ok(FrameWriter {
             session,
             name: name.to_owned(),
             if_exists,
+            expect: None,
             source: String::new(),
+            made: made::by_this_process(),
             schema,
             draft,
             layouts: HashMap::new(),
@@ -102,6 +115,19 @@ impl FrameWriter {
     pub fn source(mut self, source: impl Into<String>) -> FrameWriter {
         self.source = source.into();
         self
+    }
+
+    /// Commits only if the name stands for this version, or for none if 0. Otherwise
+    /// [`Refusal::Conflict`](crate::Refusal::Conflict).
+    #[must_use]
+    pub fn expect_version(mut self, version: u64) -> FrameWriter {
+        self.expect = Some(version);
+        self
+    }
+
+    /// What is remembered of how the version was made: this process, and what is added here.
+    pub fn made(&mut self) -> &mut Made {
+        &mut self.made
     }
 
     /// The schema of the frame.
@@ -360,13 +386,7 @@ impl FrameWriter {
     pub fn commit(mut self) -> Result<u64, Error> {
         self.go_on()?;
         reach("client: before commit");
-        let draft = std::mem::take(&mut self.draft);
-        let chunks = std::mem::take(&mut self.sealed);
-        let (name, source) = (self.name.clone(), self.source.clone());
-        let if_exists = self.if_exists;
-        let response = self.session.change(|sequence| {
-            Request::Commit(Box::new(Commit { sequence, name, if_exists, source, chunks, draft }))
-        });
+        let response = self.send_commit();
         reach("client: after commit");
         let version = match response {
             Ok(Response::Committed { version }) => version,
@@ -390,6 +410,36 @@ impl FrameWriter {
         Ok(version)
     }
 
+    /// Asks for the commit; where a frame to be appended to has changed meanwhile, with the
+    /// schema that it has now.
+    fn send_commit(&mut self) -> Result<Response, Error> {
+        let mut commit = Commit {
+            sequence: 0,
+            name: self.name.clone(),
+            if_exists: self.if_exists,
+            expect: self.expect,
+            source: self.source.clone(),
+            made: std::mem::take(&mut self.made),
+            chunks: std::mem::take(&mut self.sealed),
+            draft: std::mem::take(&mut self.draft),
+        };
+        if self.if_exists != IfExists::Append {
+            return self
+                .session
+                .change(|sequence| Request::Commit(Box::new(Commit { sequence, ..commit })));
+        }
+        for _ in 0..SCHEMA_TRIES_MAX {
+            let again = commit.clone();
+            let response = self
+                .session
+                .change(|sequence| Request::Commit(Box::new(Commit { sequence, ..again })));
+            let Err(Error::Refused(Refusal::Schema { .. })) = response else { return response };
+            let schema = self.schema.clone();
+            commit.draft.schema = schema_to_append(&self.session, &self.name, schema)?.0;
+        }
+        Err(Refusal::Schema { name: self.name.clone(), version: 0 }.into())
+    }
+
     fn give_back_full(&mut self) {
         for arena in std::mem::take(&mut self.full) {
             self.session.return_arena(arena.id);
@@ -409,6 +459,19 @@ impl Drop for FrameWriter {
         }
         self.give_back_full();
     }
+}
+
+/// The schema with which `schema` is appended: the frame's own, if there is one.
+fn schema_to_append(
+    session: &Session,
+    name: &str,
+    schema: SchemaRef,
+) -> Result<(Vec<u8>, SchemaRef), Error> {
+    let Some((bytes, known)) = append::schema_now(session, name)? else {
+        return Ok((encode_schema(&schema)?, schema));
+    };
+    append::compare(name, &known, &schema)?;
+    Ok((bytes, known))
 }
 
 pub(crate) fn index(bytes: u64) -> usize {

@@ -101,7 +101,7 @@ fn tables_come_back_as_they_went_in() {
         let selection = Selection {
             columns: Some(vec!["name".into(), "id".into()]),
             rows: Some((299_990, 300_010)),
-            predicate: None,
+            ..Selection::default()
         };
         let part = pool.get_selected("t", &selection).unwrap();
         let back = part.batches().unwrap();

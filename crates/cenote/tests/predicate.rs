@@ -36,7 +36,7 @@ fn pool() -> Pool {
 fn get(pool: &Pool, predicate: &str, columns: Option<&[&str]>) -> Frame {
     let columns = columns.map(|names| names.iter().map(|n| (*n).to_owned()).collect());
     let predicate = Some(Predicate::parse(predicate).unwrap());
-    pool.get_selected("days", &Selection { columns, rows: None, predicate }).unwrap()
+    pool.get_selected("days", &Selection { columns, predicate, ..Selection::default() }).unwrap()
 }
 
 fn values(frame: &Frame, column: &str) -> Vec<Option<f64>> {
@@ -128,7 +128,8 @@ fn a_frame_is_filtered_again() {
     // It has no such column any more.
     assert!(matches!(narrow.filter(&column("value").gt(1)), Err(Error::NoColumn { .. })));
     let rows = Some((0, 10));
-    let selection = Selection { rows, predicate: twice.predicate().cloned(), columns: None };
+    let selection =
+        Selection { rows, predicate: twice.predicate().cloned(), ..Selection::default() };
     assert_eq!(pool.get_selected("days", &selection).unwrap().num_rows(), 0);
 }
 
@@ -199,7 +200,7 @@ fn pruned_is_unpruned() {
         .run(&(predicates(), 0..200_000i64, 0..200_000i64), |(text, a, b)| {
             let predicate = Some(Predicate::parse(&text).unwrap());
             let rows = Some((a.min(b), a.max(b)));
-            let selection = Selection { columns: None, rows, predicate };
+            let selection = Selection { rows, predicate, ..Selection::default() };
             let parts = pool.get_selected("days", &selection).unwrap();
             let one = pool.get_selected("one", &selection).unwrap();
             prop_assert_eq!(values(&parts, "day"), values(&one, "day"), "{}", &text);

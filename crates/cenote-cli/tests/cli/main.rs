@@ -12,3 +12,4 @@ mod interrupt;
 mod support;
 mod tables;
 mod teaching;
+mod versions;

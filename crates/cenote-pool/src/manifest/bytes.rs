@@ -157,6 +157,20 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
+/// The schema's bytes alone.
+///
+/// # Errors
+/// [`ManifestError`].
+pub fn schema_of(bytes: &[u8]) -> Result<&[u8], ManifestError> {
+    let mut cursor = Cursor { bytes, at: 0 };
+    let header = cursor.take(HEADER, 1)?;
+    let (magic, version) = (u32_at(header, 0), u32_at(header, 4));
+    if magic != MAGIC || version != VERSION {
+        return Err(ManifestError::Magic { magic, version });
+    }
+    cursor.take(u32_at(header, 56) as usize, 1)
+}
+
 impl Manifest {
     /// Reads a manifest. Total: any bytes give a manifest whose indices all hold, or an error.
     ///

@@ -50,6 +50,7 @@ fn a_manifest_comes_back() {
     let made = sample();
     let manifest = Manifest::decode(&bytes(&made)).unwrap();
     assert_eq!(manifest, made);
+    assert_eq!(schema_of(&bytes(&made)).unwrap(), b"schema");
     assert_eq!(manifest.column(1, 0), Some(ColumnRef { chunk: 2, layout: 1 }));
     assert_eq!(manifest.column(0, 2), None);
     assert_eq!((manifest.num_rows(), manifest.num_partitions()), (37, 8));

@@ -1,6 +1,7 @@
 //! The work behind the lock: dead clients, retired places, dead pages, the catalog, the
 //! reserve, thin arenas, and verifying what was taken over.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use cenote_region::copy::checksum_reader;
@@ -9,12 +10,15 @@ use tracing::{debug, error, info, trace, warn};
 
 use super::open::TICK;
 use super::{Arc, Core, EntryId, Leased, Liveness, Ordering, Place, PoisonError, Pool, SessionId};
+use crate::protocol::ledger::{Life, Pins};
+use crate::row::Row;
 use crate::space::fill;
 use crate::step::reach;
 
 /// Ready arenas beyond the reserve are kept this long for the next put.
 const WARM_FOR: Duration = Duration::from_secs(10);
 const CATALOG_EVERY: Duration = Duration::from_millis(200);
+const EXPIRE_EVERY: Duration = Duration::from_secs(10);
 const CLEAN_EVERY: Duration = Duration::from_secs(1);
 /// Largest chunk that the cleaner moves.
 const MOVE_BYTES_MAX: u64 = 1 << 20;
@@ -183,7 +187,7 @@ impl Pool {
         }
         if uses.len() > 2 * ledger.names().count() + 1024 {
             let live: std::collections::HashSet<_> =
-                ledger.names().map(|(_, v)| v.manifest).collect();
+                ledger.names().map(|(_, v)| v.manifest()).collect();
             uses.retain(|manifest, _| live.contains(manifest));
         }
     }
@@ -214,6 +218,9 @@ impl Pool {
             // There is nothing left to serve; a successor must not be disturbed.
             self.stop();
             return;
+        }
+        if every(EXPIRE_EVERY) {
+            self.expire();
         }
         if every(CLEAN_EVERY) {
             self.clean();
@@ -270,17 +277,16 @@ impl Pool {
         // Whether a chunk is leased is asked once for all: a lease that comes later keeps the
         // old place.
         let leased = super::open::scan_all(&self.lock().sessions);
+        let pins = self.lock().ledger.pins(&leased);
         let mut moved = 0;
-        {
-            for (entry, place, checksum) in chunks {
-                if moved >= MOVES_MAX || self.is_stopping() {
-                    return;
-                }
-                if place.length <= MOVE_BYTES_MAX
-                    && self.relocate(entry, place, checksum, &leased).is_some()
-                {
-                    moved += 1;
-                }
+        for (entry, place, checksum) in chunks {
+            if moved >= MOVES_MAX || self.is_stopping() {
+                return;
+            }
+            if place.length <= MOVE_BYTES_MAX
+                && self.relocate(entry, place, checksum, &pins).is_some()
+            {
+                moved += 1;
             }
         }
         if moved > 0 {
@@ -288,11 +294,10 @@ impl Pool {
         }
     }
 
-    fn relocate(&self, entry: EntryId, place: Place, checksum: u64, leased: &Leased) -> Option<()> {
+    fn relocate(&self, entry: EntryId, place: Place, checksum: u64, pins: &Pins<'_>) -> Option<()> {
         let mut core = self.lock();
         let core = &mut *core;
-        if core.ledger.place(entry) != Some((place, checksum))
-            || core.ledger.is_leased(entry, leased)
+        if core.ledger.place(entry) != Some((place, checksum)) || core.ledger.is_leased(entry, pins)
         {
             return None;
         }
@@ -352,16 +357,17 @@ impl Core {
     fn condemn(&mut self, entry: crate::id::EntryId) {
         self.corrupt.insert(entry, ());
         self.ledger.set_verified(entry, false);
-        let names: Vec<_> = self
-            .ledger
-            .names()
-            .filter(|(_, version)| version.chunks.contains(&entry))
-            .map(|(name, version)| (name.to_owned(), version.row.clone()))
+        let owners: HashSet<Life> = self.ledger.owners(entry).iter().copied().collect();
+        let held = self.ledger.versions().filter(|version| version.is_held());
+        let rows: Vec<Row> = held
+            .filter(|version| version.lives().any(|life| owners.contains(&life)))
+            .map(|version| version.row.clone())
             .collect();
-        for (name, row) in names {
+        for row in rows {
             let reason = "its bytes do not match their checksum".to_owned();
-            error!(frame = name, version = row.version, "damaged, and not served: {reason}");
-            self.lost.insert(name, (row, reason));
+            let (frame, version) = (row.name.clone(), row.version);
+            error!(frame, version, "damaged, and not served: {reason}");
+            self.lost.insert((frame, version), (row, reason));
         }
     }
 }

@@ -6,8 +6,8 @@
 
 use super::{
     Arc, AtomicBool, BTreeMap, BoardFile, Catalog, Condvar, Config, Core, Duration, Epoch, Estate,
-    File, HashMap, Instant, Leased, Ledger, Liveness, LostFrame, Mutex, Pool, Row, RunDir, Session,
-    SessionId, Space, io, lock_directory,
+    File, HashMap, Instant, Leased, Ledger, Liveness, Lost, LostFrame, Mutex, Pool, Row, RunDir,
+    Session, SessionId, Space, io, lock_directory,
 };
 
 use cenote_region::process::boot_id;
@@ -16,13 +16,16 @@ use tracing::{error, info, warn};
 
 use crate::boardfile::BoardError;
 use crate::catalog::{CatalogError, Contents};
+use crate::change::{Change, Frames};
 use crate::id::EntryId;
 use crate::manifest::{MANIFEST_BYTES_MAX, Manifest};
 use crate::protocol::board::{HeaderError, Identity, Location, Shape};
-use crate::protocol::heads::{Found, HeadTable, hash_name};
-use crate::protocol::ledger::{Lost, ManifestChunks};
-use crate::row::Change;
-use crate::words::Shared;
+use crate::protocol::ledger::{self, ManifestParts};
+use crate::row::Record;
+
+use heads::{complete_catalog, frames_from_heads, names_from_heads};
+
+mod heads;
 
 mod error;
 
@@ -47,9 +50,10 @@ impl Pool {
         let path = config.dir.path().to_owned();
         let dir = config.dir.clone();
         let io = |source: io::Error| OpenError::io(&dir, source);
-        let (catalog, contents) = open_catalog(&config.dir).map_err(&io)?;
+        // First what tells another release's pool, which is left as it is.
         let found = open_board(&config.dir, &path)?;
         let is_new = matches!(found, Err(None));
+        let (catalog, contents) = open_catalog(&config.dir)?;
         let mut state = Inherited { contents, ..Inherited::default() };
         let board = match found {
             Ok(board) => {
@@ -57,20 +61,26 @@ impl Pool {
                     || state.contents.is_damaged
                     || catalog.0.number() < board.view().logged()
                 {
-                    let known = state.contents.rows.clone();
-                    state.contents.rows = rows_from_heads(&config.dir, &board, known.clone());
+                    let known = state.contents.frames.clone();
+                    state.contents.frames.expire_unsaid();
+                    let known_rest = std::mem::take(&mut state.contents.frames);
+                    let frames = frames_from_heads(&config.dir, &board, known_rest);
+                    state.contents.frames = frames;
                     state.incomplete = Some(known);
                 }
                 board
             }
             Err(reason) => {
                 // The catalog may have lost something, too, and the board would have told.
-                let known = state.contents.rows.clone();
-                let mut names = names_from_heads(&config.dir);
-                names.retain(|name| known.iter().all(|row| row.name != *name));
-                let unnamed = Row::unnamed(EntryId(0), 0, 0);
-                let rows = names.into_iter().map(|name| Row { name, ..unnamed.clone() });
-                state.contents.rows.extend(rows);
+                let known = state.contents.frames.clone();
+                state.contents.frames.expire_unsaid();
+                for name in names_from_heads(&config.dir) {
+                    if !known.0.contains_key(&name) {
+                        let row = Row { name, ..Row::unnamed(EntryId(0), 0, 0) };
+                        let change = Change::Commit { row: Box::new(row), expired: Vec::new() };
+                        state.contents.frames.apply(&change);
+                    }
+                }
                 state.incomplete = Some(known);
                 state.begin_anew(&config.dir, reason);
                 let boot = boot_id().map_err(&io)?;
@@ -95,11 +105,14 @@ impl Pool {
         };
         let sessions = adopt_sessions(&config.dir, &state.contents).map_err(&io)?;
         let adopted =
-            adopt_ledger(&mut estate, &sessions, std::mem::take(&mut state.contents.rows));
+            adopt_ledger(&mut estate, &sessions, std::mem::take(&mut state.contents.frames));
         let (ledger, lost) = adopted.map_err(|e| io(io::Error::other(e)))?;
-        state.lost.extend(lost.into_iter().map(|l| (l.row.name.clone(), (l.row, l.reason))));
+        let lost = lost.into_iter().map(|l| ((l.row.name.clone(), l.row.version), l));
+        for (key, l) in lost {
+            state.lost.entry(key).or_insert((l.row, l.reason));
+        }
         if let Some(known) = &state.incomplete {
-            complete_catalog(&mut estate.catalog, known, &ledger, &state.lost).map_err(&io)?;
+            complete_catalog(&mut estate.catalog, known, ledger.frames()).map_err(&io)?;
         }
         estate.board.view().set_logged(estate.catalog.number());
         let pool = assemble(config, lock, capacity, ledger, estate, sessions, state.lost);
@@ -132,9 +145,9 @@ fn tell(pool: &Pool, is_new: bool, took: Duration) {
 #[derive(Default)]
 struct Inherited {
     contents: Contents,
-    lost: BTreeMap<String, (Row, String)>,
-    /// The catalog's rows, where it does not have all that it should.
-    incomplete: Option<Vec<Row>>,
+    lost: Lost,
+    /// What the catalog has, where that is not all that it should.
+    incomplete: Option<Frames>,
 }
 
 impl Inherited {
@@ -147,8 +160,9 @@ impl Inherited {
             }
         }
         let reason = reason.unwrap_or_else(|| "the board is missing".to_owned());
-        for row in self.contents.rows.drain(..) {
-            self.lost.insert(row.name.clone(), (row, reason.clone()));
+        for row in self.contents.frames.0.values().flat_map(Record::living) {
+            let key = (row.name.clone(), row.version);
+            self.lost.insert(key, (row.clone(), reason.clone()));
         }
         self.contents.sequences.clear();
     }
@@ -170,19 +184,25 @@ fn capacity(config: &Config, remembered: u64) -> Result<u64, OpenError> {
 }
 
 /// The catalog; a damaged one is set aside, and the second value says so.
-fn open_catalog(dir: &RunDir) -> io::Result<((Catalog, bool), Contents)> {
+fn open_catalog(dir: &RunDir) -> Result<((Catalog, bool), Contents), OpenError> {
+    let path = || dir.path().to_owned();
     match open_catalog_guarded(dir) {
         Ok((catalog, contents)) => Ok(((catalog, false), contents)),
-        Err(CatalogError::Io(error)) => Err(error),
-        Err(error) => {
+        Err(CatalogError::Io(source)) => Err(OpenError::io(dir, source)),
+        Err(CatalogError::Layout { found }) => {
+            let known = crate::catalog::LAYOUT_VERSION;
+            Err(OpenError::Layout { path: path(), source: HeaderError::Version { found, known } })
+        }
+        Err(error @ CatalogError::Redb(_)) => {
             let aside = |name: &str| {
                 let _ = std::fs::rename(dir.file(name), dir.file(&format!("damaged.{name}")));
             };
             error!("the catalog is damaged, and set aside: {error}");
             aside("catalog.redb");
             aside("journal");
-            let (catalog, contents) = Catalog::open(dir.path()).map_err(io::Error::other)?;
-            drop(error);
+            let opened = Catalog::open(dir.path()).map_err(io::Error::other);
+            let io = |source| OpenError::io(dir, source);
+            let (catalog, contents) = opened.map_err(io)?;
             Ok(((catalog, true), contents))
         }
     }
@@ -222,84 +242,6 @@ fn open_board(
     }
 }
 
-/// The catalog is damaged, the board is not: the heads say which manifests have names, the
-/// manifests what they are. What is known of a version from the catalog is kept.
-fn rows_from_heads(dir: &RunDir, board: &BoardFile, known: Vec<Row>) -> Vec<Row> {
-    let table = open_heads(dir, board.view().heads()).or_else(|| last_heads(dir));
-    let Some(table) = table else { return known };
-    let files = Space::open(dir.clone(), board.clone(), 0).ok();
-    let mut known: HashMap<u64, Row> =
-        known.into_iter().map(|row| (row.manifest_checksum, row)).collect();
-    let mut rows = Vec::new();
-    for (name, manifest) in table.entries() {
-        let record = board.view().entry(manifest).record;
-        let Some(location) = record.and_then(|r| board.view().location(r)) else {
-            // It has a name and no place: adoption says that it is lost.
-            rows.push(Row { name, ..Row::unnamed(manifest, 0, 0) });
-            continue;
-        };
-        let row = known.remove(&location.checksum).unwrap_or_else(|| {
-            let mut row = Row::unnamed(manifest, location.checksum, location.place.length);
-            let read = files.as_ref().and_then(|files| load_manifest(files, &location).ok());
-            if let Some(read) = read {
-                row.version = read.version;
-                row.num_rows = read.num_rows();
-                row.num_columns = read.draft.num_columns;
-                row.created_ns = read.created_ns;
-            }
-            row
-        });
-        rows.push(Row { name, ..row });
-    }
-    // A name that the table does not have: dropped, if the table says so; else its slot is
-    // damaged, too.
-    let named: std::collections::HashSet<String> = rows.iter().map(|r| r.name.clone()).collect();
-    rows.extend(known.into_values().filter(|row| {
-        let found = table.find(&row.name, hash_name(&row.name));
-        !named.contains(&row.name) && !matches!(found, Found::Slot(_))
-    }));
-    rows
-}
-
-/// Board and catalog are gone: all that the heads still tell is what was lost.
-fn names_from_heads(dir: &RunDir) -> Vec<String> {
-    let entries = last_heads(dir).map(|table| table.entries()).unwrap_or_default();
-    entries.into_iter().map(|(name, _)| name).collect()
-}
-
-/// The last head table that is whole, where the board does not say which one counts.
-fn last_heads(dir: &RunDir) -> Option<HeadTable<Shared>> {
-    let numbers = dir.numbered("heads").unwrap_or_default();
-    numbers.into_iter().rev().find_map(|number| open_heads(dir, number))
-}
-
-fn open_heads(dir: &RunDir, number: u64) -> Option<HeadTable<Shared>> {
-    HeadTable::open(Shared::read_all(&dir.heads(number)).ok()?, number)
-}
-
-/// Gives the catalog what it lacks, and takes from it what is no more, so that the next owner
-/// finds what this one has found.
-fn complete_catalog(
-    catalog: &mut Catalog,
-    known: &[Row],
-    ledger: &super::Book,
-    lost: &BTreeMap<String, (Row, String)>,
-) -> io::Result<()> {
-    let current = ledger.names().map(|(_, version)| &version.row);
-    let current: BTreeMap<&str, &Row> = current
-        .chain(lost.values().map(|(row, _)| row))
-        .map(|row| (row.name.as_str(), row))
-        .collect();
-    for row in known.iter().filter(|row| !current.contains_key(row.name.as_str())) {
-        catalog.append(SessionId::NONE, 0, &Change::Drop { name: row.name.clone() })?;
-    }
-    let known: BTreeMap<&str, &Row> = known.iter().map(|row| (row.name.as_str(), row)).collect();
-    for row in current.values().filter(|row| known.get(row.name.as_str()) != Some(*row)) {
-        catalog.append(SessionId::NONE, 0, &Change::Commit((*row).clone()))?;
-    }
-    Ok(())
-}
-
 fn adopt_sessions(dir: &RunDir, contents: &Contents) -> io::Result<BTreeMap<SessionId, Session>> {
     let mut sessions = BTreeMap::new();
     for number in dir.numbered("alive")? {
@@ -332,15 +274,15 @@ fn adopt_sessions(dir: &RunDir, contents: &Contents) -> io::Result<BTreeMap<Sess
 fn adopt_ledger(
     estate: &mut Estate,
     sessions: &BTreeMap<SessionId, Session>,
-    rows: Vec<Row>,
-) -> Result<(super::Book, Vec<Lost>), crate::protocol::ledger::LedgerError> {
+    frames: Frames,
+) -> Result<(super::Book, Vec<ledger::Lost>), ledger::LedgerError> {
     let leased = scan_all(sessions);
     let board = estate.board.view().clone();
     // The reader of manifests borrows what adoption also writes: it gets a view of its own.
     let files = Space::open(estate.dir.clone(), estate.board.clone(), estate.space.capacity())?;
     let sound = |place: &crate::id::Place| files.holds(place);
     let read = |location: &Location| read_manifest(&files, location);
-    let adopted = Ledger::adopt(board, estate, rows, &leased, sound, read)?;
+    let adopted = Ledger::adopt(board, estate, frames, &leased, sound, read)?;
     let mut ledger = adopted.ledger;
     // The bytes of orphans in arenas that clients still write stay theirs: a client whose
     // commit was cut off repeats it.
@@ -365,9 +307,8 @@ pub(super) fn scan_all(sessions: &BTreeMap<SessionId, Session>) -> Leased {
 }
 
 /// Reads a manifest's bytes with bounds and checksum.
-pub(super) fn read_manifest(space: &Space, location: &Location) -> Result<ManifestChunks, String> {
-    let manifest = load_manifest(space, location)?;
-    Ok(manifest.chunks.iter().map(|c| (c.entry, c.length, c.checksum)).collect())
+fn read_manifest(space: &Space, location: &Location) -> Result<ManifestParts, String> {
+    Ok(load_manifest(space, location)?.into())
 }
 
 pub(super) fn load_manifest(space: &Space, location: &Location) -> Result<Manifest, String> {
@@ -392,7 +333,7 @@ fn assemble(
     ledger: super::Book,
     mut estate: Estate,
     mut sessions: BTreeMap<SessionId, Session>,
-    lost: BTreeMap<String, (Row, String)>,
+    lost: Lost,
 ) -> Arc<Pool> {
     for (id, arena) in estate.space.arenas() {
         if let Some(session) = sessions.get_mut(&arena.owner.session) {
@@ -409,8 +350,7 @@ fn assemble(
     board.set_epoch(epoch, u64::from(std::process::id()));
     board.set_capacity(capacity);
     let reserve = config.reserve.unwrap_or((capacity / 4).min(1280 << 20));
-    let unverified: Vec<EntryId> =
-        ledger.names().flat_map(|(_, v)| v.chunks.iter().copied()).collect();
+    let unverified: Vec<EntryId> = ledger.chunks().map(|(entry, _, _)| entry).collect();
     let core = Core {
         ledger,
         estate,
@@ -452,7 +392,7 @@ fn sweep_heads(pool: &Pool) {
     let _ = std::fs::remove_file(pool.dir().file("board.new"));
 }
 
-pub(super) fn lost_frames(lost: &BTreeMap<String, (Row, String)>) -> Vec<LostFrame> {
+pub(super) fn lost_frames(lost: &Lost) -> Vec<LostFrame> {
     lost.values()
         .map(|(row, reason)| LostFrame {
             name: row.name.clone(),

@@ -1,15 +1,15 @@
 //! What the pool says of itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cenote_region::headroom::memory_headroom;
 use cenote_region::process::{ProcessId, state};
 use cenote_region::space::{allocated, fs_space};
 
 use super::{Core, Pool, SessionId};
-use crate::id::{EntryId, Generation};
+use crate::id::{EntryId, Generation, Place};
 use crate::message::{FrameInfo, LeaseInfo, PoolInfo, Refusal, Response, SessionInfo};
-use crate::protocol::ledger::Version;
+use crate::protocol::ledger::{Life, Version};
 
 impl Pool {
     pub(super) fn list(&self) -> Response {
@@ -22,7 +22,7 @@ impl Pool {
             nbytes: version.bytes,
             created_ns: version.row.created_ns,
             source: version.row.source.clone(),
-            uses: core.uses.get(&version.manifest).copied().unwrap_or(0),
+            uses: core.uses.get(&version.manifest()).copied().unwrap_or(0),
         });
         Response::Frames(frames.collect())
     }
@@ -68,23 +68,26 @@ impl Pool {
         }
         let files = ["board", "journal", "catalog.redb", "lock"].map(|n| file(dir.file(n)));
         let shared = files.iter().sum::<u64>() + pages("heads") + pages("lease") + pages("alive");
-        let versions = || core.ledger.names().map(|(_, v)| v).chain(core.ledger.retired());
-        let held: std::collections::HashSet<_> =
-            core.ledger.retired().map(|v| (v.manifest, v.generation)).collect();
-        let retired: u64 = core
-            .ledger
-            .retired_places()
-            .filter(|(entry, generation, _)| !held.contains(&(*entry, *generation)))
-            .map(|(_, _, place)| place.length)
-            .chain(core.ledger.retired().map(|version| version.bytes))
-            .sum();
+        let held: HashSet<Life> =
+            core.ledger.versions().filter(|v| v.is_held()).flat_map(Version::lives).collect();
+        let (mut sealed, mut retired, mut chunks) = (0, 0, 0);
+        for (_, bytes, owners) in core.ledger.chunks() {
+            chunks += 1;
+            let is_held = owners.iter().any(|owner| held.contains(owner));
+            *(if is_held { &mut sealed } else { &mut retired }) += bytes;
+        }
+        let unfreed = |(entry, generation, _): &(EntryId, Generation, Place)| {
+            core.ledger.version(*entry, *generation).is_none()
+        };
+        let places = core.ledger.retired_places().filter(unfreed);
+        retired += places.map(|(_, _, place)| place.length).sum::<u64>();
         PoolInfo {
             path: dir.path().display().to_string(),
             pid: std::process::id(),
             epoch: self.epoch,
             capacity: self.capacity,
             used: arena_bytes + shared,
-            sealed: core.ledger.names().map(|(_, v)| v.bytes).sum(),
+            sealed,
             retired_held: retired,
             open,
             ready,
@@ -93,7 +96,7 @@ impl Pool {
             file_system_free: fs_space(dir.path()).map_or(0, |s| s.available.0),
             memory_headroom: memory_headroom().map(|h| h.0),
             frames: core.ledger.names().count() as u64,
-            chunks: versions().map(|v| v.chunks.len() as u64).sum(),
+            chunks,
             arenas: space.arenas().count() as u64,
             clients: core.sessions.values().filter(|s| s.spare_of.is_none()).count() as u64,
             uptime_s: self.started.elapsed().as_secs(),
@@ -107,25 +110,24 @@ impl Pool {
     }
 
     pub(super) fn session_infos(&self, core: &Core) -> Vec<SessionInfo> {
-        let mut by_manifest: HashMap<(EntryId, Generation), (&Version, bool)> = HashMap::new();
-        for (_, version) in core.ledger.names() {
-            by_manifest.insert((version.manifest, version.generation), (version, true));
-        }
-        for version in core.ledger.retired() {
-            by_manifest.insert((version.manifest, version.generation), (version, false));
+        let mut by_manifest: HashMap<Life, (&Version, bool)> = HashMap::new();
+        for version in core.ledger.versions() {
+            let row = &version.row;
+            let current = core.ledger.get(&row.name).is_some_and(|v| v.life() == version.life());
+            by_manifest.insert(version.life(), (version, current));
         }
         let mut infos = Vec::new();
         for session in core.sessions.values() {
             if session.is_unused_spare() {
                 continue;
             }
-            let mut sums: HashMap<(EntryId, Generation), (u64, u64)> = HashMap::new();
+            let mut sums: HashMap<Life, (u64, u64)> = HashMap::new();
             let each = |lease: crate::protocol::word::Lease| {
                 let key = (lease.entry, lease.generation);
                 if let Some((version, _)) = by_manifest.get(&key) {
                     let sum = sums.entry(key).or_default();
                     if lease.kind == crate::protocol::word::LeaseKind::Version {
-                        *sum = (version.chunks.len() as u64, version.bytes);
+                        *sum = (version.num_chunks, version.bytes);
                     }
                 } else if let Some((owner, bytes)) =
                     core.ledger.chunk(lease.entry, lease.generation)

@@ -390,6 +390,17 @@ impl Leased {
         self.unknown || self.pins.get(&(entry, generation)) == Some(&true)
     }
 
+    /// Whether everything is pinned, since not all is known.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.unknown
+    }
+
+    /// Each life that some page names, and whether it pins the whole version of this manifest.
+    pub fn iter(&self) -> impl Iterator<Item = ((EntryId, Generation), bool)> {
+        self.pins.iter().map(|(&life, &whole)| (life, whole))
+    }
+
     /// How many different (entry, generation) are pinned.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -31,7 +31,7 @@ const fn unpack(word: u64) -> (u32, u8, u32) {
 }
 
 /// A board entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Which life of the slot this is.
     pub generation: Generation,

@@ -6,14 +6,18 @@
 use std::io;
 use std::sync::Arc;
 
+use cenote_pool::change::{Change, Frames};
 use cenote_pool::id::{ArenaId, EntryId, Epoch, Incarnation, Place};
+use cenote_pool::manifest::{ChunkRef, ColumnRef, Draft, Manifest, encode};
 use cenote_pool::protocol::Memory;
 use cenote_pool::protocol::board::{Board, Identity, Location, Shape};
-use cenote_pool::protocol::ledger::{IfExists, Ledger, ManifestChunks, Sealed, World};
-use cenote_pool::row::{Change, Row};
+use cenote_pool::protocol::ledger::{
+    IfExists, Inherited, Ledger, ManifestParts, Put, Sealed, World,
+};
+use cenote_pool::row::Row;
 
 /// Room enough for every test here.
-pub(crate) const SHAPE: Shape = Shape { entries: 64, records: 96, arenas: 1 };
+pub(crate) const SHAPE: Shape = Shape { entries: 192, records: 256, arenas: 1 };
 
 pub(crate) fn identity() -> Identity {
     Identity { boot: 7, pool: 9, shape: SHAPE }
@@ -26,7 +30,6 @@ pub(crate) fn place(offset: u64) -> Place {
 pub(crate) fn row(name: &str) -> Row {
     let mut row = Row::unnamed(EntryId(0), 0, 0);
     row.name = name.to_owned();
-    row.version = 1;
     row
 }
 
@@ -39,14 +42,14 @@ pub(crate) trait Cells {
 /// A place that was freed and written by somebody else.
 pub(crate) const RUBBISH: u64 = u64::MAX;
 
-/// The world of the model: a bump arena, a log that survives, manifests of two words.
+/// The world of the model: a bump arena, a log that survives, manifests as they are.
 pub(crate) struct ModelWorld<M, C> {
     pub(crate) heads: Box<dyn FnMut(u64, u64) -> M>,
     pub(crate) cells: Arc<C>,
     pub(crate) next: u64,
     pub(crate) log: Vec<Change>,
-    /// Manifest place → the chunks it names.
-    pub(crate) manifests: std::collections::HashMap<u64, ManifestChunks>,
+    /// What stands at the place of each manifest. A chunk's checksum is its content.
+    pub(crate) manifests: std::collections::HashMap<u64, Manifest>,
     pub(crate) step: Box<dyn FnMut(&'static str)>,
 }
 
@@ -66,9 +69,9 @@ impl<M: Memory, C: Cells> World for ModelWorld<M, C> {
 
     fn write_manifest(&mut self, bytes: &[u8]) -> io::Result<Place> {
         let at = self.allocate(cenote_region::copy::checksum(bytes));
-        let entry = EntryId(u32::from_le_bytes(bytes[..4].try_into().expect("4 bytes")));
-        let content = u64::from_le_bytes(bytes[4..12].try_into().expect("8 bytes"));
-        self.manifests.insert(at, vec![(entry, 64, content)]);
+        // Longer than a chunk: what comes next stands behind it.
+        self.next = at + (bytes.len() as u64).next_multiple_of(64);
+        self.manifests.insert(at, Manifest::decode(bytes).expect("the model's own"));
         Ok(Place { length: bytes.len() as u64, ..place(at) })
     }
 
@@ -98,45 +101,84 @@ impl<M: Memory, C: Cells> ModelWorld<M, C> {
     }
 
     /// The catalog, as the log gives it.
-    pub(crate) fn rows(&self) -> Vec<Row> {
-        let mut rows = std::collections::BTreeMap::new();
+    pub(crate) fn frames(&self) -> Frames {
+        let mut frames = Frames::default();
         for change in &self.log {
-            match change {
-                Change::Commit(row) => {
-                    rows.insert(row.name.clone(), row.clone());
-                }
-                Change::Drop { name } => {
-                    rows.remove(name);
-                }
-                Change::Rename { from, to } => {
-                    if let Some(row) = rows.remove(from) {
-                        rows.insert(to.clone(), Row { name: to.clone(), ..row });
-                    }
-                }
-            }
+            frames.apply(change);
         }
-        rows.into_values().collect()
+        frames
     }
 }
 
-/// Commits one chunk with `content` under `name`. The manifest's bytes name it.
+/// Commits one chunk with `content` under `name`, a partition of its own.
 pub(crate) fn put<M: Memory, H: Memory, C: Cells>(
     ledger: &mut Ledger<M, H>,
     world: &mut ModelWorld<H, C>,
     name: &str,
     content: u64,
 ) {
+    commit(ledger, world, name, content, None);
+}
+
+/// As [`put`], after what there is: `kept` of its parts are referred to, the others are taken
+/// into the own part.
+pub(crate) fn append<M: Memory, H: Memory, C: Cells>(
+    ledger: &mut Ledger<M, H>,
+    world: &mut ModelWorld<H, C>,
+    name: &str,
+    content: u64,
+    kept: usize,
+) {
+    commit(ledger, world, name, content, Some(kept));
+}
+
+fn commit<M: Memory, H: Memory, C: Cells>(
+    ledger: &mut Ledger<M, H>,
+    world: &mut ModelWorld<H, C>,
+    name: &str,
+    content: u64,
+    kept: Option<usize>,
+) {
     let sealed = world.seal(content);
-    let unique = world.next;
-    let make = |entries: &[EntryId], _: &Row| {
-        let mut bytes = entries[0].0.to_le_bytes().to_vec();
-        bytes.extend(content.to_le_bytes());
-        bytes.extend(unique.to_le_bytes());
-        bytes
+    let mut references = Vec::new();
+    if let (Some(_), Some(version)) = (kept, ledger.get(name)) {
+        references = version.as_references();
+    }
+    let taken = references.split_off(kept.unwrap_or(0).min(references.len()));
+    let mut chunks: Vec<ChunkRef> = Vec::new();
+    for taken in taken {
+        let version = ledger.version(taken.entry, taken.generation).expect("it is referred to");
+        chunks.extend(&world.manifests[&version.location.place.offset].chunks);
+    }
+    let inherited = Inherited {
+        references: references.clone(),
+        chunks: chunks.iter().map(|c| c.entry).collect(),
     };
-    ledger
-        .commit(world, row(name), IfExists::Replace, &[sealed], make)
-        .expect("the model has room");
+    let count = u32::try_from(chunks.len() + 1).expect("few");
+    let draft = Draft {
+        // What makes its bytes unlike any other manifest's.
+        schema: world.next.to_le_bytes().to_vec(),
+        num_columns: 1,
+        partitions: vec![1; count as usize],
+        columns: (0..count).map(|chunk| ColumnRef { chunk, layout: 0 }).collect(),
+        layouts: vec![vec![1]],
+        statistics: Vec::new(),
+    };
+    let make = |entries: &[EntryId], row: &Row| {
+        chunks.push(ChunkRef { entry: entries[0], length: 64, checksum: content });
+        encode(&draft, &references, &chunks, row.version, row.created_ns)
+    };
+    let num_rows = u64::from(count) + inherited.references.iter().map(|r| r.rows).sum::<u64>();
+    let put = Put {
+        row: Row { num_rows, created_ns: world.next, ..row(name) },
+        if_exists: if kept.is_some() { IfExists::Append } else { IfExists::Replace },
+        expect: None,
+        data: &[sealed],
+        inherited,
+        partitions: count,
+        schema: 0,
+    };
+    ledger.commit(world, put, make).expect("the model has room");
 }
 
 pub(crate) fn board<M: Memory>(memory: M) -> Board<M> {
@@ -149,10 +191,11 @@ pub(crate) fn board<M: Memory>(memory: M) -> Board<M> {
 pub(crate) fn read_manifest<M, C: Cells>(
     world: &ModelWorld<M, C>,
     location: &Location,
-) -> Result<ManifestChunks, String> {
+) -> Result<ManifestParts, String> {
     let at = location.place.offset;
     if world.cells.read(at) != location.checksum {
         return Err("its manifest's bytes do not match their checksum".to_owned());
     }
-    world.manifests.get(&at).cloned().ok_or_else(|| "no manifest".to_owned())
+    let manifest = world.manifests.get(&at).cloned();
+    manifest.map(ManifestParts::from).ok_or_else(|| "no manifest".to_owned())
 }

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
-use cenote::{Error, Frame, IfExists, Options, Pool, Refusal, Unavailable};
+use cenote::{Error, Frame, IfExists, Keep, Options, Pool, Refusal, Selection, Unavailable, Which};
 use cenote_torture::content::{Size, batches, check};
 
 struct Kept {
@@ -151,6 +151,34 @@ impl Client {
                 self.put(name, counter, size, IfExists::Replace, wait)
             }
             ["new", name, counter, size] => self.put(name, counter, size, IfExists::Fail, "0"),
+            ["append", name, counter, size] => self.put(name, counter, size, IfExists::Append, "0"),
+            ["retain", name, versions] => {
+                let versions = versions.parse().unwrap_or(1);
+                let keep = Keep { versions, seconds: None };
+                self.pool.keep(name, keep).map(|()| String::new())
+            }
+            ["tag", name, tag] => Ok(self.pool.tag(name, tag, None)?.to_string()),
+            ["untag", name, tag] => self.pool.untag(name, tag).map(|()| String::new()),
+            ["expire", name] => {
+                let versions = self.pool.versions(name)?;
+                let mut old = versions.iter().rev().skip(1).filter(|v| v.tags.is_empty());
+                let Some(old) = old.next() else { return Ok(String::new()) };
+                self.pool.drop_version(name, old.version).map(|()| old.version.to_string())
+            }
+            ["versions", name] => {
+                let versions = self.pool.versions(name)?;
+                for version in &versions {
+                    let which = Which::Version(version.version);
+                    let selection = Selection { which, ..Selection::default() };
+                    match self.pool.get_selected(name, &selection) {
+                        Ok(frame) => drop(sound(name, &frame.batches()?)),
+                        // Somebody has dropped it meanwhile.
+                        Err(Error::Refused(Refusal::NoVersion { .. })) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                Ok(versions.len().to_string())
+            }
             ["drop", name] => self.pool.drop_frame(name).map(|()| String::new()),
             ["rename", from, to] => self.pool.rename(from, to).map(|()| String::new()),
             ["read", name] => {

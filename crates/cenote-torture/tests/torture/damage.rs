@@ -4,7 +4,7 @@
 //! Afterwards each frame is either served with the right bytes or listed as lost, with a
 //! reason; nothing crashes, hangs, or leaks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -260,8 +260,10 @@ fn clear(scene: &Scene, pool: &Pool, story: &str) {
     for frame in pool.frames().unwrap() {
         pool.drop_frame(&frame.name).unwrap_or_else(|e| panic!("{story}: {e}"));
     }
-    for lost in pool.info().unwrap().lost {
-        pool.drop_frame(&lost.name).unwrap_or_else(|e| panic!("{story}: {}: {e}", lost.name));
+    // Of a name several versions may be lost.
+    let lost: BTreeSet<_> = pool.info().unwrap().lost.into_iter().map(|l| l.name).collect();
+    for name in lost {
+        pool.drop_frame(&name).unwrap_or_else(|e| panic!("{story}: {name}: {e}"));
     }
     scene.settled(pool, 0, story);
 }

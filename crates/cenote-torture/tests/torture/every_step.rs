@@ -229,6 +229,40 @@ fn changes(victim: Victim, step: Option<Step>) -> Outcome {
     play.end(vec![writer, reader, watcher])
 }
 
+/// A frame that grows by appends, its versions kept, tagged and let go, and one that is dropped
+/// with all of them.
+fn versions(victim: Victim, step: Option<Step>) -> Outcome {
+    let mut play = Play::new(victim, step);
+    play.start();
+    let mut writer = play.client(Victim::Writer, 20_000);
+    let mut reader = play.client(Victim::Reader, 20_000);
+    play.change(&mut writer, "append v # s");
+    play.ask(&mut writer, "retain v 3");
+    for round in 0..36 {
+        play.change(&mut writer, "append v # s");
+        match round % 9 {
+            1 => drop(play.ask(&mut writer, "tag v good")),
+            3 => drop(play.ask(&mut writer, "expire v")),
+            4 => drop(play.ask(&mut reader, "hold one v")),
+            5 => drop(play.ask(&mut writer, "untag v good")),
+            6 => drop(play.ask(&mut reader, "versions v")),
+            7 => drop(play.ask(&mut writer, if round < 20 { "retain v 1" } else { "retain v 4" })),
+            8 => drop(play.ask(&mut reader, "check one")),
+            _ => {}
+        }
+        if round == 20 {
+            play.change(&mut writer, "append w # s");
+            play.change(&mut writer, "append w # s");
+            play.ask(&mut reader, "hold two w");
+            play.change(&mut writer, "drop w");
+            play.ask(&mut reader, "check two");
+            play.ask(&mut reader, "release two");
+        }
+    }
+    play.ask(&mut reader, "release one");
+    play.end(vec![writer, reader])
+}
+
 /// For each step: the first time, the second, one in the middle and the last.
 fn times_of(count: u64, most: u64) -> BTreeSet<u64> {
     [1, 2, count / 2, count]
@@ -539,6 +573,12 @@ fn of_daemon(name: &str) -> bool {
 fn every_step() {
     sweep(changes, Victim::Daemon, |n| of_daemon(n) && !n.starts_with("adopt"), times(2));
     let of_journal = |name: &str| name == "catalog: new journal written";
+    let of_versions = |name: &str| {
+        ["keep:", "tag:", "expire:", "commit:", "retire:", "collect:", "head set"]
+            .iter()
+            .any(|of| name.starts_with(of))
+    };
+    sweep(versions, Victim::Daemon, of_versions, times(2));
     sweep(long_journal, Victim::Daemon, of_journal, times(2));
     sweep(takeover, Victim::Daemon, |name| name.starts_with("adopt"), times(2));
     sweep(thinning, Victim::Daemon, |name| name.starts_with("move"), times(2));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cenote::{Error, Pool, Refusal};
-use cenote_torture::content::check;
+use cenote_torture::content::tables;
 
 use crate::scene::{Agent, Answer, Scene};
 
@@ -14,6 +14,8 @@ type State = Option<(u64, u64)>;
 #[derive(Debug, Default)]
 pub(crate) struct History {
     names: BTreeMap<String, BTreeSet<State>>,
+    /// Tables that a name has for certain.
+    appended: BTreeMap<String, BTreeSet<u64>>,
     next: u64,
     pub(crate) acknowledged: u64,
     pub(crate) unknown: u64,
@@ -24,8 +26,8 @@ impl History {
         self.names.get(name).cloned().unwrap_or_else(|| [None].into())
     }
 
-    /// Has `agent` make a change; its outcome is noted. `line`: `put`, `new`, `drop` or
-    /// `rename`, with `#` for the counter.
+    /// Has `agent` make a change; its outcome is noted. `line`: `put`, `new`, `append`,
+    /// `drop` or `rename`, with `#` for the counter.
     pub(crate) fn change(&mut self, scene: &Scene, agent: &mut Agent, line: &str) -> Answer {
         self.next += 1;
         let line = line.replace('#', &self.next.to_string());
@@ -51,7 +53,13 @@ impl History {
         // A table without rows has no place for its counter.
         let counter = if words.contains(&"e") { 0 } else { self.next };
         match words.as_slice() {
-            ["put" | "new", name, ..] => {
+            ["put" | "new" | "append", name, ..] => {
+                let appended = self.appended.entry((*name).to_owned()).or_default();
+                if words[0] != "append" {
+                    appended.clear();
+                } else if !failed {
+                    appended.insert(counter);
+                }
                 let before = self.states(name);
                 let mut after: BTreeSet<State> =
                     before.iter().map(|s| Some((counter, s.map_or(0, |s| s.1) + 1))).collect();
@@ -96,8 +104,11 @@ impl History {
         for (name, states) in &mut self.names {
             let found: State = match pool.get(name).and_then(|f| Ok((f.version(), f.batches()?))) {
                 Ok((version, arrays)) => {
-                    let counter = check(name, &arrays).unwrap_or_else(|e| panic!("{story}: {e}"));
-                    Some((counter, version))
+                    let tables = tables(name, &arrays).unwrap_or_else(|e| panic!("{story}: {e}"));
+                    let missing = self.appended.get(name).into_iter().flatten();
+                    let missing: Vec<_> = missing.filter(|c| !tables.contains(c)).collect();
+                    assert!(missing.is_empty(), "{story}: {name} lacks {missing:?}: {tables:?}");
+                    Some((tables.last().copied().unwrap_or(0), version))
                 }
                 Err(Error::Refused(Refusal::NotFound { .. })) => None,
                 Err(error) => panic!("{story}: {name}: {error}"),

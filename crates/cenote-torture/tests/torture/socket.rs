@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use cenote_pool::id::{ArenaId, EntryId, Epoch, Generation, Incarnation, Place, SessionId};
 use cenote_pool::manifest::{ColumnRef, Draft};
-use cenote_pool::message::{Commit, PROTOCOL_VERSION, Refusal, Request, Response, Resume};
+use cenote_pool::message::{Commit, PROTOCOL_VERSION, Refusal, Request, Response, Resume, Which};
 use cenote_pool::protocol::ledger::{IfExists, Sealed};
+use cenote_pool::row::{Keep, Made};
 use cenote_region::socket::recv_with_fds;
 use cenote_torture::chance::Chance;
 
@@ -87,6 +88,31 @@ fn place(chance: &mut Chance, arena: ArenaId) -> Place {
     Place { arena, incarnation, offset, length }
 }
 
+fn which(chance: &mut Chance) -> Which {
+    match chance.below(4) {
+        0 => Which::Current,
+        1 => Which::Version(number(chance)),
+        2 => Which::AsOf(number(chance)),
+        _ => Which::Tag("t".to_owned()),
+    }
+}
+
+fn of_versions(chance: &mut Chance, name: String) -> Request {
+    let (sequence, version, tag) = (chance.below(50), number(chance), "t".to_owned());
+    match chance.below(4) {
+        0 => {
+            let seconds = chance.one_in(2).then(|| number(chance));
+            Request::Keep { sequence, name, keep: Keep { versions: small(chance), seconds } }
+        }
+        1 => {
+            let version = chance.one_in(2).then_some(version);
+            Request::Tag { sequence, name, tag, version }
+        }
+        2 => Request::Untag { sequence, name, tag },
+        _ => Request::DropVersion { sequence, name, version },
+    }
+}
+
 fn request(chance: &mut Chance, arena: ArenaId) -> Request {
     let name = match chance.below(5) {
         0 => "b".to_owned(),
@@ -96,7 +122,7 @@ fn request(chance: &mut Chance, arena: ArenaId) -> Request {
         _ => "rubbish".to_owned(),
     };
     let wait_ms = if chance.one_in(2) { 0 } else { chance.below(3) };
-    match chance.below(16) {
+    match chance.below(22) {
         0 => Request::Arena { bytes: number(chance), wait_ms },
         1 => Request::Grow { arena, to: number(chance), wait_ms },
         2 => Request::Return { arena: ArenaId(small(chance)) },
@@ -108,12 +134,14 @@ fn request(chance: &mut Chance, arena: ArenaId) -> Request {
             manifest: EntryId(small(chance)),
             generation: Generation(small(chance)),
         },
-        8 => Request::Find { name },
+        8 => Request::Find { name, which: which(chance) },
         9 => Request::Corrupt { entry: EntryId(small(chance)) },
         10 => Request::Verified { entry: EntryId(small(chance)) },
         11 => Request::Evict { session: SessionId(number(chance)) },
         12 => Request::Spare { slots: number(chance) },
         13 => hello(),
+        14 => Request::Log { name },
+        15..=18 => of_versions(chance, name),
         _ => {
             let count = chance.below(4);
             let partitions: Vec<u64> = (0..chance.below(3)).map(|_| number(chance)).collect();
@@ -135,7 +163,9 @@ fn request(chance: &mut Chance, arena: ArenaId) -> Request {
             Request::Commit(Box::new(Commit {
                 sequence: chance.below(50),
                 name: if chance.one_in(4) { name } else { "rubbish".to_owned() },
-                if_exists: IfExists::Replace,
+                if_exists: [IfExists::Replace, IfExists::Append][usize::from(chance.one_in(2))],
+                expect: chance.one_in(3).then(|| chance.below(3)),
+                made: Made { note: "n".repeat(small(chance) as usize % 9000), ..Made::default() },
                 source: "r".repeat(usize::try_from(chance.below(1000)).unwrap()),
                 chunks: (0..count)
                     .map(|_| Sealed { place: place(chance, arena), checksum: number(chance) })
@@ -321,6 +351,8 @@ fn only_the_last_connection_of_a_client_is_heard() {
         sequence: 1,
         name: "a".to_owned(),
         if_exists: IfExists::Fail,
+        expect: None,
+        made: Made::default(),
         source: String::new(),
         chunks: vec![Sealed { place, checksum: 7 }],
         draft: Draft::default(),

@@ -2,9 +2,9 @@
 
 use std::io;
 
+use crate::change::Change;
 use crate::id::Place;
 use crate::protocol::Memory;
-use crate::row::Change;
 
 /// What the ledger cannot do by itself.
 pub trait World {
@@ -47,8 +47,10 @@ pub trait World {
 pub enum IfExists {
     /// Refuse.
     Fail,
-    /// Publish a new version.
+    /// Publish a new version in its place.
     Replace,
+    /// Publish a new version that has the old one's rows, and then these.
+    Append,
 }
 
 /// Why a change was refused; nothing has happened.
@@ -58,6 +60,16 @@ pub enum LedgerError {
     /// The name is taken.
     #[error("frame {0:?} exists")]
     Exists(String),
+    /// The name stands for another version than it was to.
+    #[error("frame {name:?} stands for version {found}, not {expected}")]
+    Conflict {
+        /// Which.
+        name: String,
+        /// As wanted; 0 for none.
+        expected: u64,
+        /// As found; 0 for none.
+        found: u64,
+    },
     /// There is no such name.
     #[error("no frame {0:?}")]
     NotFound(String),

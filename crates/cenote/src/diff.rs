@@ -1,0 +1,92 @@
+//! In what two versions of a frame differ.
+
+use std::collections::HashSet;
+
+use arrow_schema::{DataType, Field};
+
+use crate::frame::Frame;
+
+/// In what two versions of a frame differ.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Diff {
+    /// The frame.
+    pub name: String,
+    /// One version.
+    pub from: Side,
+    /// The other.
+    pub to: Side,
+    /// Bytes of the chunks that both have: they are there once.
+    pub shared_bytes: u64,
+    /// Columns that differ, in the order of the schemas.
+    pub columns: Vec<ColumnChange>,
+    /// Whether both have the same columns, in another order.
+    pub is_reordered: bool,
+}
+
+/// One of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// Its version.
+    pub version: u64,
+    /// Its rows.
+    pub num_rows: u64,
+    /// Bytes of its chunks.
+    pub nbytes: u64,
+    /// Its partitions.
+    pub num_partitions: u64,
+    /// When it was committed, in nanoseconds since 1970.
+    pub created_ns: u64,
+}
+
+/// A column that is in one version only, or is another in the other one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnChange {
+    /// Its name.
+    pub name: String,
+    /// What it was; `None`: it was not there.
+    pub from: Option<(DataType, bool)>,
+    /// What it is, and whether it may be null; `None`: it is not there.
+    pub to: Option<(DataType, bool)>,
+}
+
+impl Diff {
+    pub(crate) fn between(from: &Frame, to: &Frame) -> Diff {
+        let entries: HashSet<_> = from.version.chunks().map(|c| (c.entry, c.checksum)).collect();
+        let shared = to.version.chunks().filter(|c| entries.contains(&(c.entry, c.checksum)));
+        let shared_bytes = shared.map(|chunk| chunk.length).sum();
+        let (old, new) = (from.schema().fields(), to.schema().fields());
+        let what = |field: &Field| (field.data_type().clone(), field.is_nullable());
+        let mut columns = Vec::new();
+        for field in old {
+            let other = new.iter().find(|other| other.name() == field.name());
+            let (from, to) = (Some(what(field)), other.map(|field| what(field)));
+            if from != to {
+                columns.push(ColumnChange { name: field.name().clone(), from, to });
+            }
+        }
+        for field in new.iter().filter(|f| !old.iter().any(|o| o.name() == f.name())) {
+            let (name, to) = (field.name().clone(), Some(what(field)));
+            columns.push(ColumnChange { name, from: None, to });
+        }
+        let is_moved = old.iter().zip(new).any(|(old, new)| old.name() != new.name());
+        Diff {
+            name: to.name().to_owned(),
+            from: side(from),
+            to: side(to),
+            shared_bytes,
+            is_reordered: columns.is_empty() && is_moved,
+            columns,
+        }
+    }
+}
+
+fn side(frame: &Frame) -> Side {
+    Side {
+        version: frame.version(),
+        num_rows: frame.num_rows(),
+        nbytes: frame.nbytes(),
+        num_partitions: frame.num_partitions() as u64,
+        created_ns: frame.created_ns(),
+    }
+}

@@ -1,0 +1,196 @@
+//! Versions: which one is meant, what is said of each, what a put adds to it.
+
+use std::time::Duration;
+
+use cenote::{
+    ColumnChange, Diff, FrameWriter, IfExists, Input, Side, VersionInfo, VersionState, Which,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::frame::Frame;
+use crate::raise::argument;
+
+/// How a version is to be written, as `put` and `writer` are told.
+#[derive(Debug)]
+pub(crate) struct How {
+    pub(crate) if_exists: IfExists,
+    pub(crate) wait: Duration,
+    pub(crate) expect: Option<u64>,
+    pub(crate) source: Option<String>,
+    pub(crate) note: Option<String>,
+    pub(crate) expression: Option<String>,
+    pub(crate) inputs: Vec<Input>,
+}
+
+impl How {
+    /// Tells the writer.
+    pub(crate) fn tell(self, writer: FrameWriter) -> FrameWriter {
+        let mut writer = writer.wait(self.wait).source(self.source.unwrap_or_default());
+        if let Some(version) = self.expect {
+            writer = writer.expect_version(version);
+        }
+        let made = writer.made();
+        made.note = self.note.unwrap_or_default();
+        made.expression = self.expression.unwrap_or_default();
+        made.inputs = self.inputs;
+        writer
+    }
+}
+
+/// `replace=`, `append=` and `expect_version=`.
+pub(crate) fn if_exists(
+    py: Python<'_>,
+    replace: bool,
+    append: bool,
+    expect: Option<u64>,
+) -> PyResult<IfExists> {
+    match (replace, append) {
+        (true, true) => Err(argument(py, "replace=True and append=True contradict each other")),
+        (false, true) => Ok(IfExists::Append),
+        (true, false) => Ok(IfExists::Replace),
+        // Whoever names the version that is there means to put the next one.
+        (false, false) if expect.is_some_and(|version| version > 0) => Ok(IfExists::Replace),
+        (false, false) => Ok(IfExists::Fail),
+    }
+}
+
+/// `inputs=`: frames; and `data`, where it is one.
+pub(crate) fn inputs(
+    inputs: Option<&Bound<'_, PyAny>>,
+    data: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Input>> {
+    let mut found = Vec::new();
+    let of = |frame: &Frame| Input {
+        name: frame.inner().name().to_owned(),
+        version: frame.inner().version(),
+    };
+    if let Some(inputs) = inputs {
+        if let Ok(frame) = inputs.cast::<Frame>() {
+            found.push(of(frame.get()));
+        } else {
+            for input in inputs.try_iter()? {
+                let input = input?;
+                let frame = input.cast::<Frame>().map_err(|_| {
+                    argument(inputs.py(), "inputs= takes the frames that the data was made from")
+                })?;
+                found.push(of(frame.get()));
+            }
+        }
+    }
+    if let Some(Ok(frame)) = data.map(|data| data.cast::<Frame>()) {
+        found.push(of(frame.get()));
+    }
+    found.dedup();
+    Ok(found)
+}
+
+/// `version=`, `as_of=` and `tag=`.
+pub(crate) fn which(
+    py: Python<'_>,
+    version: Option<u64>,
+    as_of: Option<&Bound<'_, PyAny>>,
+    tag: Option<String>,
+) -> PyResult<Which> {
+    match (version, as_of, tag) {
+        (None, None, None) => Ok(Which::Current),
+        (Some(version), None, None) => Ok(Which::Version(version)),
+        (None, None, Some(tag)) => Ok(Which::Tag(tag)),
+        (None, Some(moment), None) => {
+            let nanoseconds = py.import("cenote._moment")?.getattr("nanoseconds")?;
+            Ok(Which::AsOf(nanoseconds.call1((moment,))?.extract()?))
+        }
+        _ => Err(argument(py, "version=, as_of= and tag= each name a version: give one of them")),
+    }
+}
+
+/// A version by its number or its tag.
+pub(crate) fn named(version: &Bound<'_, PyAny>) -> PyResult<Which> {
+    if let Ok(tag) = version.extract::<String>() {
+        return Ok(Which::Tag(tag));
+    }
+    let number = version.extract::<u64>();
+    number.map(Which::Version).map_err(|_| {
+        argument(version.py(), "a version is named by its number, from 1 on, or by its tag")
+    })
+}
+
+/// A version, as `versions()` and `log()` say it.
+pub(crate) fn version<'py>(py: Python<'py>, info: &VersionInfo) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("version", info.version)?;
+    let state = match info.state {
+        VersionState::Current => "current",
+        VersionState::Kept => "kept",
+        VersionState::Gone => "gone",
+        VersionState::Lost => "lost",
+    };
+    dict.set_item("state", state)?;
+    dict.set_item("tags", &info.tags)?;
+    dict.set_item("num_rows", info.num_rows)?;
+    dict.set_item("num_columns", info.num_columns)?;
+    dict.set_item("nbytes", info.nbytes)?;
+    dict.set_item("created_ns", info.created_ns)?;
+    dict.set_item("source", &info.source)?;
+    let made = &info.made;
+    dict.set_item("append", made.append)?;
+    dict.set_item("command", &made.command)?;
+    dict.set_item("user", &made.user)?;
+    dict.set_item("host", &made.host)?;
+    dict.set_item("pid", made.pid)?;
+    dict.set_item("note", &made.note)?;
+    dict.set_item("expression", &made.expression)?;
+    let inputs = PyList::empty(py);
+    for input in &made.inputs {
+        let entry = PyDict::new(py);
+        entry.set_item("name", &input.name)?;
+        entry.set_item("version", input.version)?;
+        inputs.append(entry)?;
+    }
+    dict.set_item("inputs", inputs)?;
+    let files = PyList::empty(py);
+    for file in &made.files {
+        let entry = PyDict::new(py);
+        entry.set_item("path", &file.path)?;
+        entry.set_item("bytes", file.bytes)?;
+        entry.set_item("modified_ns", file.modified_ns)?;
+        entry.set_item("checksum", file.checksum)?;
+        files.append(entry)?;
+    }
+    dict.set_item("files", files)?;
+    Ok(dict)
+}
+
+/// A diff, as `diff()` says it.
+pub(crate) fn diff<'py>(py: Python<'py>, diff: &Diff) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", &diff.name)?;
+    dict.set_item("from", side(py, &diff.from)?)?;
+    dict.set_item("to", side(py, &diff.to)?)?;
+    dict.set_item("shared_bytes", diff.shared_bytes)?;
+    dict.set_item("is_reordered", diff.is_reordered)?;
+    let columns = PyList::empty(py);
+    for ColumnChange { name, from, to } in &diff.columns {
+        let entry = PyDict::new(py);
+        entry.set_item("name", name)?;
+        let text = |what: &Option<(_, bool)>| {
+            what.as_ref()
+                .map(|(kind, null)| format!("{kind}{}", if *null { "" } else { " not null" }))
+        };
+        entry.set_item("from", text(from))?;
+        entry.set_item("to", text(to))?;
+        columns.append(entry)?;
+    }
+    dict.set_item("columns", columns)?;
+    Ok(dict)
+}
+
+fn side<'py>(py: Python<'py>, side: &Side) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("version", side.version)?;
+    dict.set_item("num_rows", side.num_rows)?;
+    dict.set_item("nbytes", side.nbytes)?;
+    dict.set_item("num_partitions", side.num_partitions)?;
+    dict.set_item("created_ns", side.created_ns)?;
+    Ok(dict)
+}
