@@ -1,5 +1,6 @@
 //! `cenote put`: files become a frame.
 
+mod csv;
 mod name;
 mod watch;
 
@@ -7,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use cenote::{Error, IfExists, Pool, Refusal, SourceFile};
-use cenote_load::{InputFile, Kind, Options, Source, parse_schema};
+use cenote_load::{InputFile, Kind, Options, Source};
 use cenote_pool::message::check_name;
 use cenote_region::quantity::ByteSize;
 use clap::Args;
@@ -19,6 +20,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
 use crate::table::{count, grouped};
+use csv::Csv;
 use watch::Watch;
 
 const AFTER_HELP: &str = "\
@@ -30,6 +32,7 @@ Examples:
   cenote put 'ticks/**/2024-*.csv.gz' --name ticks       a pattern, quoted
   cenote put ticks.zip --schema 'cusip:utf8,at:timestamp[ns, UTC]' --wait 60
   zcat x.gz | cenote put - --format csv --name x         standard input
+  cenote put de.csv --decimal , --thousands . --date-format %d.%m.%Y --encoding latin1
 
 What a file holds is told by its content. The type of a column of CSV or JSON is decided by all
 of its values in all files; --schema overrides it. Folders called key=value are columns.
@@ -71,18 +74,8 @@ pub(crate) struct Put {
     /// Make no columns of folders called key=value
     #[arg(long)]
     no_hive: bool,
-    /// CSV, JSON: types of columns, as `column:type,column:type`
-    #[arg(long, value_name = "TYPES")]
-    schema: Option<String>,
-    /// CSV: the character between fields [default: a comma; a tab in .tsv files]
-    #[arg(long, value_name = "CHAR")]
-    delimiter: Option<char>,
-    /// CSV: the files have no line of column names
-    #[arg(long)]
-    no_header: bool,
-    /// CSV: a text that means null, beside the empty field; may be repeated
-    #[arg(long = "null", value_name = "TEXT")]
-    null_values: Vec<String>,
+    #[command(flatten)]
+    csv: Box<Csv>,
     /// Wait so long for room in the pool [default: 0]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     wait: Option<Duration>,
@@ -120,6 +113,14 @@ impl Put {
         let ended = |failure: Failure| watch.check().err().unwrap_or(failure);
         let source = Source::begin(&self.paths, &options, watch.meter())
             .map_err(|error| ended(Failure::of(&error)))?;
+        if let Some(delimiter) = source.found_delimiter()
+            && !self.format.json
+        {
+            output::note(&format!(
+                "fields are separated by {:?}; --delimiter says otherwise",
+                char::from(delimiter)
+            ));
+        }
         // Only now: what is seen to be no table starts no daemon.
         let pool = match served {
             Some(pool) => pool,
@@ -192,21 +193,12 @@ impl Put {
     }
 
     fn options(&self) -> Result<Options, Failure> {
-        let schema = self.schema.as_deref().map(parse_schema).transpose();
-        let schema = schema.map_err(|error| Failure::usage(format!("--schema: {error}")))?;
-        let delimiter = self.delimiter.map(u8::try_from).transpose();
-        let delimiter = delimiter
-            .map_err(|_| Failure::usage("--delimiter takes one character of a single byte"))?;
         Ok(Options {
             format: self.kind,
             columns: self.columns.clone(),
             evolve: self.evolve,
             hive: !self.no_hive,
-            schema,
-            delimiter,
-            header: !self.no_header,
-            null_values: self.null_values.clone(),
-            ..Options::default()
+            ..self.csv.options()?
         })
     }
 

@@ -146,15 +146,31 @@ pub enum LoadError {
         message: String,
     },
 
-    /// CSV text is in UTF-16.
-    #[error("`{file}` is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8")]
-    Utf16 {
-        /// The file.
-        file: FileName,
+    /// No encoding has this name.
+    #[error(
+        "no encoding is called `{label}`; try utf-8, utf-16, latin1, windows-1252, gb18030 or shift_jis"
+    )]
+    UnknownEncoding {
+        /// The name.
+        label: String,
+    },
+    /// A format of dates and times cannot be used.
+    #[error(
+        "`{format}` is no format of dates: it needs a year, a month and a day out of %Y %y %m %d %e %b %B %H %I %p %M %S %f %z %F %T %D"
+    )]
+    DateFormat {
+        /// The format.
+        format: String,
+    },
+    /// No time zone has this name.
+    #[error("no time zone is called `{zone}`; write it like America/New_York or +01:00")]
+    UnknownZone {
+        /// The name.
+        zone: String,
     },
     /// CSV text is not UTF-8.
     #[error(
-        "`{file}`, line {line}, field {field}: not UTF-8 (record at byte {offset}); convert it first, perhaps: iconv -f LATIN1 -t UTF-8"
+        "`{file}`, line {line}, field {field}: not UTF-8 (record at byte {offset}); name its encoding, perhaps --encoding latin1"
     )]
     NotUtf8 {
         /// The file.

@@ -38,6 +38,11 @@ pub(crate) trait Format: Debug + Send + Sync {
     /// Whether nothing that was decoded is of use: the types were too narrow.
     fn is_widened(&self) -> bool;
 
+    /// The byte between the fields of CSV, where it was neither told nor a comma.
+    fn found_delimiter(&self) -> Option<u8> {
+        None
+    }
+
     /// With the types that all values ask for which were seen, and the files that remain.
     /// None: as it is.
     fn wider(&self) -> Result<Option<Wider>, LoadError>;

@@ -32,7 +32,8 @@ pub struct Options {
     /// Whether folders called `key=value` below the one that was named are columns. Default
     /// true.
     pub hive: bool,
-    /// CSV: the byte between fields. Default: a tab in files named `.tsv`, else a comma.
+    /// CSV: the byte between fields. Default: a tab in files named `.tsv`, else that of comma,
+    /// semicolon, tab and bar on which the first records agree, else a comma.
     pub delimiter: Option<u8>,
     /// CSV: whether the first record of every file names its columns. Default true. Without,
     /// the names are those of [`Options::schema`] where it has as many fields as the files
@@ -70,6 +71,15 @@ pub struct CsvOptions {
     pub decimal: u8,
     /// Between groups of three digits. Default none.
     pub thousands: Option<u8>,
+    /// What the bytes mean, by a name that the web knows: `latin1`, `windows-1252`, `gb18030`,
+    /// … Default UTF-8, and UTF-16 where a file begins with its byte order mark.
+    pub encoding: Option<String>,
+    /// Formats of dates and times, beside ISO 8601, in the letters of `strptime`:
+    /// `%d.%m.%Y`, `%m/%d/%Y %I:%M %p`. The first that fits counts.
+    pub date_formats: Vec<String>,
+    /// The zone of inferred timestamps that state none: a name or an offset. Default none:
+    /// they are what a clock showed.
+    pub zone: Option<String>,
     /// Texts that mean true, beside `true` in any case.
     pub true_values: Vec<String>,
     /// Texts that mean false, beside `false` in any case.
@@ -88,6 +98,9 @@ impl Default for CsvOptions {
             columns: None,
             decimal: b'.',
             thousands: None,
+            encoding: None,
+            date_formats: Vec::new(),
+            zone: None,
             true_values: Vec::new(),
             false_values: Vec::new(),
         }

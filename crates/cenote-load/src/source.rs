@@ -146,6 +146,12 @@ impl Source {
         self.skipped
     }
 
+    /// The byte between the fields of CSV, where it was neither told nor a comma.
+    #[must_use]
+    pub fn found_delimiter(&self) -> Option<u8> {
+        self.format.found_delimiter()
+    }
+
     /// Bytes of all files, as stored.
     #[must_use]
     pub fn bytes_total(&self) -> u64 {

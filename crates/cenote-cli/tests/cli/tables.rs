@@ -181,3 +181,40 @@ fn help_is_for_people() {
     let forced = scratch.command(&["ls"]).stderr(Stdio::piped()).output().unwrap();
     assert!(!forced.stderr.contains(&0x1b));
 }
+
+/// A CSV as a spreadsheet writes it where numbers have a decimal comma.
+#[test]
+fn put_reads_the_csv_of_other_countries() {
+    let scratch = Scratch::new();
+    let _daemon = scratch.serve(&["--capacity", "64MiB"]);
+    let text = "Bericht\nTag;Preis;St\u{fc}ck;Preis\n8.2.2013;1.234,5;7;x\n9.2.2013;-,25;8;y\n";
+    let latin: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    scratch.write("de.csv", latin);
+    let put: [&str; 11] = [
+        "put",
+        "de.csv",
+        "--skip-lines",
+        "1",
+        "--decimal",
+        ",",
+        "--thousands",
+        ".",
+        "--date-format",
+        "%d.%m.%Y",
+        "--encoding=latin1",
+    ];
+    scratch.fails(&put, 1, &["2 columns `Preis`", "columns 2, 4", "--rename-duplicates"]);
+    let said = scratch.run(&[&put[..], &["--rename-duplicates"]].concat()).err;
+    assert!(said.contains("fields are separated by ';'"), "{said}");
+    let shown = scratch.ok(&["get", "de"]);
+    for word in ["Tag", "date32", "Preis_1", "St\u{fc}ck", "2013-02-08", "1234.5", "-0.25"] {
+        assert!(shown.to_lowercase().contains(&word.to_lowercase()), "{word}: {shown}");
+    }
+    for (wrong, word) in [
+        (["--delimiter", "\""], "--delimiter and --quote"),
+        (["--thousands", "."], "--decimal and --thousands"),
+        (["--quote", "ab"], "--quote takes one character"),
+    ] {
+        scratch.fails(&[&["put", "de.csv"], &wrong[..]].concat(), 2, &[word]);
+    }
+}

@@ -15,9 +15,9 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 
 use super::block::Block;
 use super::declared::Declared;
-use super::infer::Seen;
+use super::infer::{FAR, INT, NUMBER, Seen};
 use super::moment;
-use super::rules::Rules;
+use super::rules::{Rules, Ticks};
 use super::value;
 
 /// Why a block was not taken.
@@ -48,6 +48,7 @@ enum Values {
         values: Vec<i64>,
         unit: TimeUnit,
         zoned: bool,
+        zone: Option<Arc<str>>,
     },
     /// `big`: numbers so far, which a fraction would make floats.
     Text {
@@ -60,15 +61,15 @@ enum Values {
 
 impl Column {
     /// An inferred column of this type.
-    pub(super) fn inferred(seen: Seen) -> Self {
-        let values = match seen.data_type() {
+    pub(super) fn inferred(seen: Seen, rules: &Rules) -> Self {
+        let values = match rules.data_type(seen) {
             _ if seen.is_empty() => Values::Nothing(0),
             DataType::Boolean => Values::Bool(BooleanBufferBuilder::new(0)),
             DataType::Int64 => Values::Int(Vec::new()),
             DataType::Float64 => Values::Float(Vec::new()),
             DataType::Date32 => Values::Date(Vec::new()),
             DataType::Timestamp(unit, zone) => {
-                Values::Time { values: Vec::new(), unit, zoned: zone.is_some() }
+                Values::Time { values: Vec::new(), unit, zoned: seen.is_zoned(), zone }
             }
             _ => Values::Text { offsets: vec![0], bytes: Vec::new(), big: seen.is_big() },
         };
@@ -121,33 +122,49 @@ impl Column {
                 Some(())
             }
             Values::Bool(values) => truths(block, column, rules, values, nulls),
-            Values::Int(values) if rules.plain_numbers() => {
+            Values::Int(values) if rules.is_plain() => {
                 fill(block, column, rules, values, nulls, value::whole)
             }
             Values::Int(values) => fill(block, column, rules, values, nulls, |text| {
-                rules.with_number(text, value::whole)?
+                let whole = rules.classify(text) & INT != 0;
+                whole.then(|| rules.with_number(text, value::whole))??
             }),
-            Values::Float(values) if rules.plain_numbers() => {
+            Values::Float(values) if rules.is_plain() => {
                 fill(block, column, rules, values, nulls, value::float)
             }
             Values::Float(values) => fill(block, column, rules, values, nulls, |text| {
-                rules.with_number(text, value::float)?
+                let number = rules.classify(text) & NUMBER != 0;
+                number.then(|| rules.with_number(text, value::float))??
             }),
             Values::Date(values) => {
                 let mut far = false;
                 let taken = fill(block, column, rules, values, nulls, |text| {
-                    let (days, year) = moment::date(text.try_into().ok()?)?;
-                    far |= moment::is_far(year);
-                    Some(days)
+                    if rules.is_plain() {
+                        let (days, year) = moment::date(text.try_into().ok()?)?;
+                        far |= moment::is_far(year);
+                        return Some(days);
+                    }
+                    let moment = rules.moment(text).filter(|moment| moment.is_date())?;
+                    far |= moment.class & FAR != 0;
+                    i32::try_from(moment.seconds / 86_400).ok()
                 });
                 if far {
                     seen.merge(Seen::FAR_DATES);
                 }
                 taken
             }
-            Values::Time { values, unit, zoned } => {
-                let (unit, zoned) = (*unit, *zoned);
-                fill(block, column, rules, values, nulls, |text| ticks(text, unit, zoned))
+            Values::Time { values, unit, zoned, .. } => {
+                let (unit, zoned, mut never) = (*unit, *zoned, false);
+                let before = values.len();
+                let taken = fill(block, column, rules, values, nulls, |text| {
+                    let ticks = rules.ticks(text, unit, zoned);
+                    never |= ticks == Ticks::Never;
+                    if let Ticks::At(ticks) = ticks { Some(ticks) } else { None }
+                });
+                if never {
+                    return Err(Misfit::Row(values.len() - before));
+                }
+                taken
             }
             Values::Text { offsets, bytes, big } => {
                 if *big {
@@ -175,8 +192,8 @@ impl Column {
             Values::Int(values) => Arc::new(Int64Array::try_new(taken(values), nulls)?),
             Values::Float(values) => Arc::new(Float64Array::try_new(taken(values), nulls)?),
             Values::Date(values) => Arc::new(Date32Array::try_new(taken(values), nulls)?),
-            Values::Time { values, unit, zoned } => {
-                let (values, zone) = (taken(values), zoned.then(|| Arc::from("UTC")));
+            Values::Time { values, unit, zone, .. } => {
+                let (values, zone) = (taken(values), zone.clone());
                 match unit {
                     TimeUnit::Second => timestamps::<TimestampSecondType>(values, nulls, zone)?,
                     TimeUnit::Millisecond => {
@@ -219,22 +236,6 @@ pub(super) fn classify(block: &Block<'_>, column: usize, rules: &Rules, seen: &m
             seen.add(text, rules);
         }
     }
-}
-
-/// A timestamp in a unit that holds it.
-fn ticks(text: &[u8], unit: TimeUnit, zoned: bool) -> Option<i64> {
-    let moment = moment::iso(text)?;
-    if (moment.class & super::infer::ZONED != 0) != zoned {
-        return None;
-    }
-    let (per_second, nanos_each) = moment::scale(unit);
-    // what the text writes decides, as in inference: `.000` asks for milliseconds
-    let finest = super::infer::finest(moment.class);
-    if finest > unit || unit == TimeUnit::Nanosecond && moment.class & super::infer::FAR != 0 {
-        return None;
-    }
-    let whole = moment.seconds.checked_mul(per_second)?;
-    whole.checked_add(i64::from(moment.nanos / nanos_each))
 }
 
 fn fill<T: Copy + Default>(

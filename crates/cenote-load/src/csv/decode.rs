@@ -7,6 +7,8 @@ use arrow_schema::ArrowError;
 
 use super::block::{Cutter, guess, is_blank};
 use super::column::{Column, Misfit};
+use super::dialect::Dialect;
+use super::encoding::with_utf8;
 use super::head;
 use super::infer::Seen;
 use super::plan::{CsvPlan, Inner, Layout, Piece, Split};
@@ -51,12 +53,12 @@ impl From<LoadError> for Fault {
 }
 
 /// The error for a user. Cost: the file is read up to the fault, to count its lines.
-pub(super) fn explain(input: &InputFile, fault: Fault) -> LoadError {
+pub(super) fn explain(input: &InputFile, dialect: &Dialect, fault: Fault) -> LoadError {
     let (file, offset) = (input.name.clone(), fault.offset);
     if let FaultKind::Other(error) = fault.kind {
         return error;
     }
-    let line = match line_at(input, offset) {
+    let line = match line_at(input, dialect, offset) {
         Ok(line) => line,
         Err(error) => return error,
     };
@@ -75,8 +77,8 @@ pub(super) fn explain(input: &InputFile, fault: Fault) -> LoadError {
 }
 
 /// The line of the byte at an offset, from 1. Every kind of line end counts.
-fn line_at(file: &InputFile, offset: u64) -> Result<u64, LoadError> {
-    file.with_bytes(0, |reader| {
+fn line_at(file: &InputFile, dialect: &Dialect, offset: u64) -> Result<u64, LoadError> {
+    head::with_text(file, dialect, |reader, _| {
         let (mut reader, mut line, mut before) = (reader.take(offset), 1, 0);
         let mut buffer = vec![0; BLOCK_BYTES];
         loop {
@@ -110,14 +112,14 @@ impl CsvPlan {
             match outcome {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
-                Err(fault) => return Err(explain(input, fault)),
+                Err(fault) => return Err(explain(input, &plan.dialect, fault)),
             }
         }
         let input = &plan.files[plan.parts[part][0].file];
         worker
             .flush()
             .and_then(|()| worker.hand_on(take))
-            .map_err(|fault| explain(input, fault))?;
+            .map_err(|fault| explain(input, &plan.dialect, fault))?;
         plan.tell(&worker.seen, worker.fits);
         Ok(())
     }
@@ -160,7 +162,7 @@ impl<'a> Worker<'a> {
         self.columns = columns
             .map(|(declared, seen)| match declared {
                 Some(data_type) => Column::declared(data_type),
-                None => Column::inferred(*seen),
+                None => Column::inferred(*seen, &self.plan.rules),
             })
             .collect();
         self.seen = vec![Seen::default(); self.columns.len()];
@@ -185,7 +187,8 @@ impl<'a> Worker<'a> {
         };
         let mut outcome = Ok(());
         input.with_metered_bytes(&plan.meter, |reader| {
-            outcome = read(self, reader);
+            let decoded = with_utf8(reader, plan.dialect.encoding, |reader, _| read(self, reader));
+            outcome = decoded.map_err(|source| input.io(source))?;
             Ok(())
         })?;
         self.buffer = buffer;

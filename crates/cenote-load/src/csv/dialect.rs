@@ -1,5 +1,8 @@
 //! How records and fields of a file are set apart.
 
+use encoding_rs::Encoding;
+
+use crate::error::LoadError;
 use crate::options::Options;
 
 /// The bytes with a meaning, and what is passed over.
@@ -14,18 +17,25 @@ pub(crate) struct Dialect {
     pub(crate) comment: Vec<u8>,
     /// Short records are filled with nulls.
     pub(crate) pad: bool,
+    /// None: that of the byte order mark, else UTF-8.
+    pub(crate) encoding: Option<&'static Encoding>,
 }
 
 impl Dialect {
-    pub(crate) fn new(options: &Options, delimiter: u8) -> Self {
+    pub(crate) fn new(options: &Options, delimiter: u8) -> Result<Self, LoadError> {
         let csv = &options.csv;
-        Self {
+        let known = |label: &String| {
+            Encoding::for_label(label.as_bytes())
+                .ok_or_else(|| LoadError::UnknownEncoding { label: label.clone() })
+        };
+        Ok(Self {
             delimiter,
             quote: csv.quote,
             escape: csv.escape,
             comment: csv.comment.clone().into_bytes(),
             pad: csv.pad_ragged,
-        }
+            encoding: csv.encoding.as_ref().map(known).transpose()?,
+        })
     }
 
     /// Whether [`super::index`] can serve.

@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 
 use arrow_schema::DataType;
+use encoding_rs::Encoding;
 
 use super::block::Cutter;
 use super::column::classify;
 use super::decode::{Fault, FaultKind, explain};
 use super::dialect::Dialect;
+use super::encoding::with_utf8;
 use super::infer::Seen;
 use super::plan::Inner;
 use super::records::{Fields, record, skip};
 use super::text::Text;
 use super::{BLOCK_BYTES, MAX_COLUMNS, MAX_RECORD_BYTES};
-use crate::discover::is_utf16;
 use crate::error::LoadError;
 use crate::file::{FileName, InputFile};
 use crate::options::Options;
@@ -30,6 +31,8 @@ pub(super) struct Head {
     pub(super) names: Vec<String>,
     /// Where the first record may begin.
     pub(super) body: u64,
+    /// Whether offsets are those of the file: it is stored as UTF-8.
+    pub(super) utf8: bool,
 }
 
 /// The head of a file; none: it is blank.
@@ -38,7 +41,7 @@ pub(super) fn read(
     options: &Options,
     dialect: &Dialect,
 ) -> Result<Option<Head>, LoadError> {
-    Ok(read_with(file, options, |_, _| dialect.clone())?.1)
+    Ok(read_with(file, options, dialect, |_, _| dialect.clone())?.1)
 }
 
 /// The head of a file, under the dialect that `choose` makes of the text behind what is
@@ -46,27 +49,39 @@ pub(super) fn read(
 pub(super) fn read_with(
     file: &InputFile,
     options: &Options,
+    base: &Dialect,
     choose: impl Fn(&[u8], bool) -> Dialect,
 ) -> Result<(Dialect, Option<Head>), LoadError> {
     file.guarded(|| {
-        file.with_bytes(0, |reader| {
+        with_text(file, base, |reader, encoding| {
             let mut buffer = Vec::new();
             let mut text = Text::new(reader, &mut buffer, 0);
             text.more(SAMPLE_BYTES).map_err(|source| file.io(source))?;
             let skipped = begin(file, &mut text, options)?;
             text.consume(skipped);
             let dialect = choose(text.bytes(), text.ended());
-            let head = take(file, &mut text, options, &dialect)?;
+            let mut head = take(file, &mut text, options, &dialect)?;
+            if let Some(head) = &mut head {
+                head.utf8 = encoding == encoding_rs::UTF_8;
+            }
             Ok((dialect, head))
         })
     })
 }
 
+/// Calls `read` with the text of a file as UTF-8, and what it is encoded in.
+pub(super) fn with_text<T>(
+    file: &InputFile,
+    dialect: &Dialect,
+    read: impl FnOnce(&mut dyn std::io::Read, &'static Encoding) -> Result<T, LoadError>,
+) -> Result<T, LoadError> {
+    file.with_bytes(0, |reader| {
+        with_utf8(reader, dialect.encoding, read).map_err(|source| file.io(source))?
+    })
+}
+
 /// Bytes before the header: the byte order mark and lines that the user skips.
 fn begin(file: &InputFile, text: &mut Text<'_>, options: &Options) -> Result<usize, LoadError> {
-    if is_utf16(text.bytes()) {
-        return Err(LoadError::Utf16 { file: file.name.clone() });
-    }
     let mut at = if text.bytes().starts_with(BOM) { BOM.len() } else { 0 };
     for _ in 0..options.csv.skip_lines {
         loop {
@@ -112,7 +127,7 @@ fn take(
         let start = skip(text.bytes(), 0, dialect);
         let fault = |kind| {
             let offset = text.offset() + start.unwrap_or(0) as u64;
-            Err(explain(file, Fault { offset, kind }))
+            Err(explain(file, dialect, Fault { offset, kind }))
         };
         if text.ended() {
             return if start.is_none() { Ok(None) } else { fault(FaultKind::UnclosedQuote) };
@@ -125,7 +140,7 @@ fn take(
     };
     let offset = text.offset() + found.start as u64;
     if found.fields > MAX_COLUMNS {
-        return Err(explain(file, Fault { offset, kind: FaultKind::TooManyColumns }));
+        return Err(explain(file, dialect, Fault { offset, kind: FaultKind::TooManyColumns }));
     }
     let mut names = vec![String::new(); found.fields];
     if options.header {
@@ -133,6 +148,7 @@ fn take(
             let Ok(text) = std::str::from_utf8(fields.field(at)) else {
                 return Err(explain(
                     file,
+                    dialect,
                     Fault { offset, kind: FaultKind::NotUtf8 { field: at + 1 } },
                 ));
             };
@@ -140,7 +156,7 @@ fn take(
         }
     }
     text.consume(if options.header { found.next } else { found.start });
-    Ok(Some(Head { names, body: text.offset() }))
+    Ok(Some(Head { names, body: text.offset(), utf8: true }))
 }
 
 /// Column names; a column without one is called by its number.
@@ -247,7 +263,7 @@ pub(super) fn declared(
 
 /// What the first records of a file hold.
 pub(super) fn sample(plan: &Inner, file: &InputFile, seen: &mut [Seen]) -> Result<(), LoadError> {
-    file.with_bytes(0, |reader| {
+    with_text(file, &plan.dialect, |reader, _| {
         let mut buffer = Vec::new();
         let mut text = Text::new(reader, &mut buffer, 0);
         text.more(SAMPLE_BYTES).map_err(|source| file.io(source))?;

@@ -52,6 +52,11 @@ impl Seen {
         self.0 == 0
     }
 
+    /// Whether every timestamp states its zone.
+    pub(super) fn is_zoned(self) -> bool {
+        self.0 & ZONED != 0
+    }
+
     /// Whether the type is text whatever else may come.
     pub(super) fn is_text(self) -> bool {
         self.0 & TEXT != 0

@@ -18,10 +18,12 @@ mod column;
 mod declared;
 mod decode;
 mod dialect;
+mod encoding;
 mod head;
 mod index;
 mod infer;
 mod moment;
+mod pattern;
 mod plan;
 mod records;
 mod rules;
@@ -70,6 +72,10 @@ impl Format for CsvPlan {
 
     fn decode(&self, _: &InputFile, part: &Part, take: &mut Take<'_>) -> Result<(), LoadError> {
         CsvPlan::decode(self, part.range.start, take)
+    }
+
+    fn found_delimiter(&self) -> Option<u8> {
+        Self::found_delimiter(self)
     }
 
     fn is_widened(&self) -> bool {

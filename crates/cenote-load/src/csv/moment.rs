@@ -14,6 +14,13 @@ pub(super) struct Moment {
     pub(super) class: u16,
 }
 
+impl Moment {
+    /// Whether it is a day without a time.
+    pub(super) fn is_date(self) -> bool {
+        self.class & DATE != 0
+    }
+}
+
 /// Days since 1970-01-01 of a date of the Gregorian calendar, if there is such a day.
 pub(super) fn civil(year: u32, month: u32, day: u32) -> Option<i32> {
     const BEFORE: [u16; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];

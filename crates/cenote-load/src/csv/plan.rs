@@ -93,18 +93,19 @@ impl CsvPlan {
         options: &Options,
         meter: &Meter,
     ) -> Result<Self, LoadError> {
-        let mut dialect = Dialect::new(options, options.delimiter.unwrap_or(b','));
+        let mut dialect = Dialect::new(options, options.delimiter.unwrap_or(b','))?;
         let mut first = None;
         for (index, file) in files.iter().enumerate() {
-            let named = delimiter_of_name(file).or(options.delimiter);
+            let named = options.delimiter.or_else(|| delimiter_of_name(file));
             if let Some(delimiter) = named {
                 dialect.delimiter = delimiter;
             }
+            let base = dialect.clone();
             let read = |text: &[u8], whole| {
-                let delimiter = named.unwrap_or_else(|| sniff(text, whole, &dialect));
-                Dialect { delimiter, ..dialect.clone() }
+                let delimiter = named.unwrap_or_else(|| sniff(text, whole, &base));
+                Dialect { delimiter, ..base.clone() }
             };
-            let (chosen, head) = head::read_with(file, options, read)?;
+            let (chosen, head) = head::read_with(file, options, &base, read)?;
             dialect = chosen;
             if let Some(head) = head {
                 first = Some((index, head));
@@ -194,6 +195,14 @@ impl CsvPlan {
         Ok(Self(Arc::new(next)))
     }
 
+    /// The delimiter, where it was found and is not a comma.
+    pub(crate) fn found_delimiter(&self) -> Option<u8> {
+        let (inner, delimiter) = (&self.0, self.0.dialect.delimiter);
+        let told = inner.options.delimiter.is_some()
+            || inner.files.first().is_some_and(|file| delimiter_of_name(file).is_some());
+        (!told && delimiter != b',').then_some(delimiter)
+    }
+
     pub(crate) fn files(&self) -> &[InputFile] {
         &self.0.files
     }
@@ -208,7 +217,7 @@ impl Inner {
     fn schema(&self) -> SchemaRef {
         let fields = self.taken.iter().zip(&self.declared).zip(&self.seen);
         let fields = fields.map(|((&column, declared), seen)| {
-            let data_type = declared.clone().unwrap_or_else(|| seen.data_type());
+            let data_type = declared.clone().unwrap_or_else(|| self.rules.data_type(*seen));
             Field::new(&self.columns[column], data_type, true)
         });
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
@@ -250,7 +259,7 @@ impl Inner {
         for (file, input) in self.files.iter().enumerate() {
             if input.is_plain() && input.bytes > size / 2 * 3 {
                 let head = head::read(input, &self.options, &self.dialect)?;
-                if let Some(head) = head {
+                if let Some(head) = head.filter(|head| head.utf8) {
                     parts.extend((!group.is_empty()).then(|| std::mem::take(&mut group)));
                     grouped = 0;
                     let layout = Arc::new(self.layout(input, &head)?);

@@ -21,7 +21,7 @@ use crate::file::{FileName, InputFile, Kind, Stamp};
 use crate::meter::Meter;
 use crate::options::Options;
 use crate::storage::{Archive, Place, Wrap};
-pub(crate) use kind::is_utf16;
+
 use kind::{Seen, is_zip, of_text, seen};
 use walk::{is_aside, is_pattern, matches, natural, walk};
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests; they say what they skip")]
 
 mod csv;
+mod dialects;
 mod evolve;
 mod files;
 mod ipc;
@@ -9,6 +10,7 @@ mod json;
 mod market_data;
 mod parquet_files;
 mod paths;
+mod pieces;
 mod round_trip;
 mod rubbish;
 mod wrapped;

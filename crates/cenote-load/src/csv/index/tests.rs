@@ -7,7 +7,14 @@ use super::super::records::{Fields, record};
 use super::*;
 
 fn dialect() -> Dialect {
-    Dialect { delimiter: b',', quote: Some(b'"'), escape: None, comment: Vec::new(), pad: false }
+    Dialect {
+        delimiter: b',',
+        quote: Some(b'"'),
+        escape: None,
+        comment: Vec::new(),
+        pad: false,
+        encoding: None,
+    }
 }
 
 /// Records of two fields by the loop over bytes: each with where the next begins.
