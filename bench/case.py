@@ -91,7 +91,7 @@ class Bench:
         side = Side(kind, self.tmp)
         self._scopes[-1].callback(side.close)
         side.open(**options)
-        self._versions["ours" if kind == "cenote" else kind] = side.version
+        self._versions["ours" if kind.startswith("cenote") else kind] = side.version
         return side
 
     def peer(self, kind: str, metrics: list[str], **options: Any) -> Side | None:

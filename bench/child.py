@@ -23,6 +23,9 @@ PEERS = {
     "pyarrow": "pyarrow_import.PyArrowImport",
     "bare": "bare.Bare",
     "own table": "own_table.OwnTable",
+    "cenote csv": "csv_files.CenoteCsv",
+    "polars csv": "csv_files.PolarsCsv",
+    "pyarrow csv": "csv_files.PyArrowCsv",
 }
 PR_SET_PDEATHSIG = 1
 

@@ -5,6 +5,7 @@ mod csv;
 mod dialects;
 mod evolve;
 mod files;
+mod fuzz;
 mod ipc;
 mod json;
 mod market_data;
