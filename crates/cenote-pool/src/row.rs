@@ -65,9 +65,15 @@ impl Row {
 impl Row {
     /// Of a version that is gone the beginning of what was said is enough.
     pub(crate) fn shorten(&mut self) {
-        self.source.truncate(self.source.floor_char_boundary(GONE_TEXT_MAX));
+        cut_text(&mut self.source, GONE_TEXT_MAX);
         self.made.cut(GONE_TEXT_MAX, GONE_ITEMS_MAX);
     }
+}
+
+/// Leaves at most `most` bytes of a text, in whole characters.
+fn cut_text(text: &mut String, most: usize) {
+    let end = (0..=most.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    text.truncate(end.unwrap_or(0));
 }
 
 /// What made a version: told by its writer, kept with the version's row, believed by nobody.
@@ -143,7 +149,7 @@ impl Made {
             &mut self.expression,
             &mut self.note,
         ] {
-            text.truncate(text.floor_char_boundary(text_max));
+            cut_text(text, text_max);
         }
         self.files.truncate(items_max);
         self.inputs.truncate(items_max);
