@@ -92,7 +92,8 @@ def with_groups(fields: dict[str, Matrix]) -> dict[str, Matrix]:
     return fields | extra
 
 
-def engine(fields: dict[str, Matrix], folder: Path) -> dict[int, Matrix]:
+def compute(file: str | Path, fields: dict[str, Matrix], folder: Path) -> dict[str, Matrix]:
+    """The factors of a file, or of one that comes with Cenote, by the engine."""
     cargo = shutil.which("cargo")
     if cargo is None:
         pytest.skip("no cargo: the engine is run from its example")
@@ -104,10 +105,10 @@ def engine(fields: dict[str, Matrix], folder: Path) -> dict[int, Matrix]:
     for name, values in fields.items():
         values.astype("<f8").tofile(folder / f"in/{name}.f64")
     program = ROOT / "target/debug/examples/factors"
-    arguments = [program, "alpha101", folder / "in", folder / "out"]
+    arguments = [program, file, folder / "in", folder / "out"]
     subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
-    files = {int(path.stem[5:]): path for path in (folder / "out").iterdir()}
-    return {n: np.fromfile(path, "<f8").reshape(shape) for n, path in files.items()}
+    files = {path.stem: path for path in (folder / "out").iterdir()}
+    return {name: np.fromfile(path, "<f8").reshape(shape) for name, path in files.items()}
 
 
 def expected(fields: dict[str, Matrix], seed: int | None = None) -> dict[int, Matrix]:
@@ -131,7 +132,8 @@ def differ(x: Matrix, y: Matrix) -> Matrix:
 @pytest.mark.parametrize("make", [generated, real])
 def test_all_alphas_are_the_papers(make, tmp_path: Path) -> None:
     fields = with_groups(make())
-    found = engine(fields, tmp_path)
+    found = compute("alpha101", fields, tmp_path)
+    found = {int(name[5:]): values for name, values in found.items()}
     assert sorted(found) == list(range(1, 102))
     plain = expected(fields)
     shaken = [expected(fields, seed) for seed in range(SHAKES)]

@@ -2,11 +2,12 @@
 //!
 //! A node is an operator with its numbers, and the nodes it reads. [`Graph::add`] folds what
 //! it can: a node that is already there is not made again, so that a hundred factors that
-//! all rank the volume rank it once.
+//! all rank the volume rank it once. Covariances and correlations of ranks become those of whole
+//! numbers, so that ties stay ties.
 
 use std::collections::HashMap;
 
-use crate::op::{Kind, Op, Reach};
+use crate::op::{Kind, Op, Reach, RowOp, Window2};
 
 /// A node of a [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,6 +90,12 @@ impl Graph {
         if let Some(value) = self.fold(&op, &inputs) {
             return self.constant(value);
         }
+        if let (Op::Window2(window @ (Window2::Cov | Window2::Corr), rows), &[x, y]) =
+            (&op, inputs.as_slice())
+            && let (Some(n), Some(m)) = (self.count_of_rank(x), self.count_of_rank(y))
+        {
+            return self.add(Op::OfRanks(*window, *rows), vec![x, n, y, m]);
+        }
         let node = Node { op, inputs };
         if let Some(&id) = self.known.get(&node) {
             return id;
@@ -97,6 +104,13 @@ impl Graph {
         self.nodes.push(node.clone());
         self.known.insert(node, id);
         id
+    }
+
+    /// How many symbols a row has, if the node ranks rows.
+    fn count_of_rank(&mut self, rank: NodeId) -> Option<NodeId> {
+        let node = self.node(rank);
+        let ranked = (node.op == Op::Row(RowOp::Rank)).then(|| node.inputs[0])?;
+        Some(self.add(Op::Row(RowOp::Count), vec![ranked]))
     }
 
     /// The number that a node is, if it is one.

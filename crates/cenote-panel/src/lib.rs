@@ -11,6 +11,7 @@ mod plan;
 mod row;
 mod run;
 mod tile;
+mod twice;
 mod wide;
 
 pub use formula::{Dollars, FormulaError, Function, Names, Problem, functions, parse};

@@ -164,6 +164,8 @@ pub enum RowOp {
     Ordinal,
     /// x × scale ÷ Σ|x|; the scale is a number of the operator.
     Scale(u64),
+    /// How many are there, at each of them.
+    Count,
     /// The mean, at every symbol that is there.
     Mean,
     /// x − mean.
@@ -202,6 +204,12 @@ pub enum Op {
     Window(Window, u32),
     /// Over so many rows of two.
     Window2(Window2, u32),
+    /// Covariance or correlation over so many rows of two ranks of rows, made of whole numbers:
+    /// reads the first rank and its count, the second and its count. [`Graph::add`] makes it
+    /// where it can.
+    ///
+    /// [`Graph::add`]: crate::Graph::add
+    OfRanks(Window2, u32),
     /// The exponentially weighted mean with this α, as pandas' `ewm(adjust=False)` from the
     /// first value on. Reads all that came before.
     EwmMean(u64),
@@ -220,6 +228,7 @@ impl Op {
             Op::Unary(_) | Op::Window(..) | Op::EwmMean(_) | Op::Row(_) => 1,
             Op::Binary(_) | Op::Window2(..) | Op::Group(_) => 2,
             Op::Where => 3,
+            Op::OfRanks(..) => 4,
         }
     }
 
@@ -228,7 +237,7 @@ impl Op {
     pub fn reach(&self) -> Reach {
         match *self {
             Op::Window(Window::Delay, rows) => Reach::Finite(u64::from(rows)),
-            Op::Window(_, rows) | Op::Window2(_, rows) => {
+            Op::Window(_, rows) | Op::Window2(_, rows) | Op::OfRanks(_, rows) => {
                 Reach::Finite(u64::from(rows).saturating_sub(1))
             }
             Op::EwmMean(_) => Reach::Recursive,
@@ -240,7 +249,7 @@ impl Op {
     pub(crate) fn history(&self) -> usize {
         match *self {
             Op::Window(Window::Delay, rows) => rows as usize + 1,
-            Op::Window(_, rows) | Op::Window2(_, rows) => rows as usize,
+            Op::Window(_, rows) | Op::Window2(_, rows) | Op::OfRanks(_, rows) => rows as usize,
             _ => 0,
         }
     }

@@ -238,6 +238,7 @@ impl Tile {
         let state = |op: &Op| match *op {
             Op::Window(window, rows) => TileState::Window(State::one(window, rows, width)),
             Op::Window2(window, rows) => TileState::Window(State::two(window, rows, width)),
+            Op::OfRanks(window, rows) => TileState::Window(State::ranks(window, rows)),
             Op::EwmMean(alpha) => TileState::Ewm(f64::from_bits(alpha), vec![f64::NAN; width]),
             _ => TileState::Ewm(f64::NAN, Vec::new()),
         };
@@ -360,6 +361,10 @@ impl Tile {
                 match step.histories.as_slice() {
                     [x] => window.step(&[history(x)], ordinal, out),
                     [x, y] => window.step(&[history(x), history(y)], ordinal, out),
+                    [x, n, y, m] => {
+                        let inputs = [history(x), history(n), history(y), history(m)];
+                        window.step(&inputs, ordinal, out);
+                    }
                     _ => out.fill(f64::NAN),
                 }
             }

@@ -44,6 +44,10 @@ pub(crate) fn apply(op: RowOp, x: &[f64], out: &mut [f64], scratch: &mut Scratch
             let (all, to) = (sum(&scratch.values), f64::from_bits(to));
             each(x, out, |x| x * to / all);
         }
+        RowOp::Count => {
+            let n = count(x);
+            each(x, out, |x| if x.is_nan() { x } else { n });
+        }
         RowOp::Mean => {
             let mean = sum(x) / count(x);
             each(x, out, |x| if x.is_nan() { x } else { mean });

@@ -73,6 +73,7 @@ fn each_row_operator_by_hand() {
         [out[0], out[2], out[3]]
     };
     assert_eq!(of(RowOp::Scale(1.0f64.to_bits())), [1.0 / 6.0, -0.5, 2.0 / 6.0]);
+    assert_eq!(of(RowOp::Count), [3.0; 3]);
     assert_eq!(of(RowOp::Mean), [0.0; 3]);
     assert_eq!(of(RowOp::Demean), [1.0, -3.0, 2.0]);
     let std = 7.0f64.sqrt();

@@ -7,6 +7,7 @@
 mod fold;
 mod folds;
 mod order;
+mod ranks;
 mod shape;
 
 use super::history::History;
@@ -26,6 +27,7 @@ enum Kernel {
     Fold1(Window, TwoStack),
     Fold2(Window2, TwoStack),
     Order(Window),
+    Ranks(Window2),
     Shape(Window),
 }
 
@@ -47,11 +49,16 @@ impl State {
         State { kernel: Kernel::Fold2(op, stack), rows }
     }
 
+    /// The same of two ranks of rows, each with its count.
+    pub(crate) fn ranks(op: Window2, rows: u32) -> State {
+        State { kernel: Kernel::Ranks(op), rows }
+    }
+
     /// Bytes.
     pub(crate) fn memory(&self) -> usize {
         match &self.kernel {
             Kernel::Fold1(_, stack) | Kernel::Fold2(_, stack) => stack.memory(),
-            Kernel::Delay | Kernel::Order(_) | Kernel::Shape(_) => 0,
+            Kernel::Delay | Kernel::Order(_) | Kernel::Ranks(_) | Kernel::Shape(_) => 0,
         }
     }
 
@@ -67,6 +74,9 @@ impl State {
             (Kernel::Fold2(op, stack), [x, y]) => folds::two(*op, stack, [x, y], ordinal, out),
             (Kernel::Order(Window::Rank), [x]) => order::rank(x, rows, ordinal, out),
             (Kernel::Order(_), [x]) => order::median(x, rows, ordinal, out),
+            (Kernel::Ranks(op), &[x, n, y, m]) => {
+                ranks::of(*op, [x, n, y, m], rows, ordinal, out);
+            }
             (Kernel::Shape(op), [x]) => shape::of(*op == Window::Kurt, x, rows, ordinal, out),
             _ => out.fill(f64::NAN),
         }
