@@ -40,7 +40,7 @@ impl<'a> Matrix<'a> {
     /// There are values for a part of a row, or no columns.
     #[must_use]
     pub fn new(values: &'a [f64], symbols: usize) -> Matrix<'a> {
-        assert!(symbols > 0 && values.len() % symbols == 0, "whole rows of symbols");
+        assert!(symbols > 0 && values.len().is_multiple_of(symbols), "whole rows of symbols");
         Matrix { values, symbols }
     }
 

@@ -64,7 +64,7 @@ pub enum LibraryError {
         /// Its name.
         factor: String,
         /// The fault.
-        fault: FormulaError,
+        fault: Box<FormulaError>,
     },
     /// No factor of that name.
     #[error("{file} has no factor {name:?}{}", hint(near))]

@@ -245,7 +245,7 @@ impl Library {
 
     fn fault(&self, factor: &Factor, fault: FormulaError) -> LibraryError {
         let (file, factor, line) = (self.name.clone(), factor.name.clone(), factor.line);
-        LibraryError::Formula { file, line, factor, fault }
+        LibraryError::Formula { file, line, factor, fault: Box::new(fault) }
     }
 }
 
