@@ -26,6 +26,8 @@ PEERS = {
     "cenote csv": "csv_files.CenoteCsv",
     "polars csv": "csv_files.PolarsCsv",
     "pyarrow csv": "csv_files.PyArrowCsv",
+    "polars ipc": "scans.PolarsIpc",
+    "parquet dataset": "scans.ParquetDataset",
 }
 PR_SET_PDEATHSIG = 1
 

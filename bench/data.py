@@ -12,6 +12,10 @@ DAY_ROWS = 500
 SMALL_ROWS = 128
 TRADES = 4_000_000
 SEED = 20_240_229
+DAYS = 100
+DAYS_ROWS = 50_000
+DAYS_ONE = 37
+DAYS_ABOVE = 0.9
 
 
 def wide_table():
@@ -40,6 +44,24 @@ def day_table(day: int):
     columns = {"day": np.full(DAY_ROWS, day)}
     columns |= {name: random.random(DAY_ROWS) for name in ("open", "high", "low", "close", "vwap")}
     return pa.table(columns)
+
+
+def days_table():
+    """A partition a day: int32 `day` and `symbol`, float64 `value` and seven more, uniform."""
+    import numpy as np
+    import pyarrow as pa
+
+    random = np.random.default_rng(SEED)
+    names = ["value", *(f"v{i}" for i in range(7))]
+    parts = [
+        pa.table({
+            "day": np.full(DAYS_ROWS, day, dtype=np.int32),
+            "symbol": random.integers(0, 500, DAYS_ROWS, dtype=np.int32),
+            **{name: random.random(DAYS_ROWS) for name in names},
+        })
+        for day in range(DAYS)
+    ]
+    return pa.concat_tables(parts)
 
 
 def array(n_bytes: int):

@@ -120,6 +120,24 @@ class CenotePool:
             del table
         return measure.each(frame.to_arrow, repeats)
 
+    # -- rows by a predicate
+
+    def load_days(self) -> int:
+        self._pool.put("days", data.days_table(), replace=True)
+        return len(self._pool.get("days"))
+
+    def _where(self, one: bool) -> str:
+        where = f"value > {data.DAYS_ABOVE}"
+        return f"day = {data.DAYS_ONE} and {where}" if one else where
+
+    def count_days(self, one: bool) -> int:
+        return self._pool.get("days", where=self._where(one)).num_rows
+
+    def get_days(self, one: bool, repeats: int) -> list[int]:
+        """`get` with a predicate, and `to_arrow`: the rows, ready for use."""
+        get, where = self._pool.get, self._where(one)
+        return measure.each(lambda: get("days", where=where).to_arrow(), repeats)
+
     # -- the gigabyte
 
     def load_array(self, n_bytes: int) -> None:
