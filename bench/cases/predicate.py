@@ -19,21 +19,21 @@ REPEATS = {"all": 1, "one": 5}
 
 def run(bench: Bench) -> None:
     ours = bench.client(bench.served_pool(capacity=1 << 30))
-    rows = ours.call("load_days")
+    rows = ours.call("load_scan")
     sides = {"ours": ours}
     metrics = ["all partitions", "one partition of a hundred"]
     for kind in ("polars ipc", "parquet dataset"):
         peer = bench.peer(kind, metrics, folder=str(bench.shm / kind.replace(" ", "-")))
         if peer is not None:
-            assert peer.call("load_days") == rows, f"{kind} stored another table"
+            assert peer.call("load_scan") == rows, f"{kind} stored another table"
             sides[kind] = peer
-    counts = {kind: [side.call("count_days", one=one) for one in (False, True)]
+    counts = {kind: [side.call("count_scan", one=one) for one in (False, True)]
               for kind, side in sides.items()}
     assert all(count == counts["ours"] for count in counts.values()), counts
     assert 0 < counts["ours"][1] < counts["ours"][0]
     samples = interleave({
         (kind, what): lambda side=side, what=what: side.call(
-            "get_days", one=what == "one", repeats=REPEATS[what])
+            "get_scan", one=what == "one", repeats=REPEATS[what])
         for kind, side in sides.items() for what in REPEATS
     }, rounds=ROUNDS, warmup=2)
     for what, metric in zip(REPEATS, metrics, strict=True):

@@ -122,7 +122,7 @@ class CenotePool:
 
     # -- rows by a predicate
 
-    def load_days(self) -> int:
+    def load_scan(self) -> int:
         self._pool.put("days", data.days_table(), replace=True)
         return len(self._pool.get("days"))
 
@@ -130,10 +130,10 @@ class CenotePool:
         where = f"value > {data.DAYS_ABOVE}"
         return f"day = {data.DAYS_ONE} and {where}" if one else where
 
-    def count_days(self, one: bool) -> int:
+    def count_scan(self, one: bool) -> int:
         return self._pool.get("days", where=self._where(one)).num_rows
 
-    def get_days(self, one: bool, repeats: int) -> list[int]:
+    def get_scan(self, one: bool, repeats: int) -> list[int]:
         """`get` with a predicate, and `to_arrow`: the rows, ready for use."""
         get, where = self._pool.get, self._where(one)
         return measure.each(lambda: get("days", where=where).to_arrow(), repeats)

@@ -18,10 +18,10 @@ class _Scan:
     def close(self) -> None:
         pass
 
-    def count_days(self, one: bool) -> int:
+    def count_scan(self, one: bool) -> int:
         return self._get(one)
 
-    def get_days(self, one: bool, repeats: int) -> list[int]:
+    def get_scan(self, one: bool, repeats: int) -> list[int]:
         return measure.each(lambda: self._get(one), repeats)
 
     def _get(self, one: bool) -> int:
@@ -38,7 +38,7 @@ class PolarsIpc(_Scan):
         self._path = os.path.join(folder, "days.arrow")
         return f"polars {polars.__version__}"
 
-    def load_days(self) -> int:
+    def load_scan(self) -> int:
         import pyarrow as pa
 
         table = data.days_table()
@@ -65,7 +65,7 @@ class ParquetDataset(_Scan):
         self._path = os.path.join(folder, "days.parquet")
         return f"pyarrow {pa.__version__}"
 
-    def load_days(self) -> int:
+    def load_scan(self) -> int:
         import pyarrow.parquet as parquet
 
         table = data.days_table()
