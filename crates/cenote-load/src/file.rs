@@ -26,7 +26,7 @@ impl FileName {
         let path = self.member().map_or(self.path(), Path::new);
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let wrapped = |end: &&str| name.ends_with(*end);
-        let end = [".gz", ".zst", ".bz2", ".xz"].iter().copied().find(|end| wrapped(&end));
+        let end = [".gz", ".zst", ".bz2", ".xz"].iter().copied().find(|end| wrapped(end));
         end.and_then(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()
     }
 

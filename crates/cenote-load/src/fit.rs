@@ -223,8 +223,8 @@ pub(crate) fn widen(one: &DataType, other: &DataType) -> Option<DataType> {
         // bits of a whole number that each type holds exactly
         return Some(match a.max(b) {
             ..=11 => DataType::Float16,
-            ..=24 => Float32,
-            ..=53 => Float64,
+            12..=24 => Float32,
+            25..=53 => Float64,
             _ => return None,
         });
     }

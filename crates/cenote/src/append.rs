@@ -80,7 +80,7 @@ pub(crate) fn compare(frame: &str, known: &Schema, new: &Schema) -> Result<(), E
     let of = |schema: &Schema, at: usize| {
         schema.fields().get(at).map(|field| {
             let nulls = if field.is_nullable() { "" } else { ", never null" };
-            (field.name().clone(), format!("{}{nulls}", field.data_type()))
+            Box::new((field.name().clone(), format!("{}{nulls}", field.data_type())))
         })
     };
     for at in 0..known.fields().len().max(new.fields().len()) {

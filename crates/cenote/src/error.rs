@@ -138,9 +138,9 @@ pub enum Error {
         /// The first column that differs, counted from 0.
         at: usize,
         /// Its name and type in what was to be appended; `None`: it has no such column.
-        found: Option<(String, String)>,
+        found: Option<Box<(String, String)>>,
         /// Its name and type in the frame; `None`: it has no such column.
-        expected: Option<(String, String)>,
+        expected: Option<Box<(String, String)>>,
     },
     /// An array cannot be stored.
     #[error("column {column:?} cannot be stored")]
@@ -204,10 +204,11 @@ pub(crate) enum Contradiction {
     Part { entry: u32 },
 }
 
-fn column_text(column: &Option<(String, String)>) -> String {
-    column
-        .as_ref()
-        .map_or_else(|| "not there".to_owned(), |(name, kind)| format!("{name:?} ({kind})"))
+fn column_text(column: &Option<Box<(String, String)>>) -> String {
+    match column.as_deref() {
+        Some((name, kind)) => format!("{name:?} ({kind})"),
+        None => "not there".to_owned(),
+    }
 }
 
 fn list(names: &[String]) -> String {

@@ -43,12 +43,12 @@ pub(super) enum FaultKind {
     },
     Array(ArrowError),
     /// It speaks for itself.
-    Other(LoadError),
+    Other(Box<LoadError>),
 }
 
 impl From<LoadError> for Fault {
     fn from(error: LoadError) -> Self {
-        Self { offset: 0, kind: FaultKind::Other(error) }
+        Self { offset: 0, kind: FaultKind::Other(Box::new(error)) }
     }
 }
 
@@ -56,7 +56,7 @@ impl From<LoadError> for Fault {
 pub(super) fn explain(input: &InputFile, dialect: &Dialect, fault: Fault) -> LoadError {
     let (file, offset) = (input.name.clone(), fault.offset);
     if let FaultKind::Other(error) = fault.kind {
-        return error;
+        return *error;
     }
     let line = match line_at(input, dialect, offset) {
         Ok(line) => line,
@@ -72,7 +72,7 @@ pub(super) fn explain(input: &InputFile, dialect: &Dialect, fault: Fault) -> Loa
             LoadError::Value { file, line, column, text, wanted }
         }
         FaultKind::Array(source) => LoadError::Csv { file, line, source },
-        FaultKind::Other(error) => error,
+        FaultKind::Other(error) => *error,
     }
 }
 

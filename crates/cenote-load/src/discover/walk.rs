@@ -75,7 +75,10 @@ pub(super) fn matches(pattern: &Path, meter: &Meter) -> Result<(Vec<PathBuf>, Pa
         if meter.cancelled() {
             return Err(LoadError::Cancelled);
         }
-        found.push(path.map_err(|e| io_error(&e.path().to_path_buf(), e.into()))?);
+        found.push(path.map_err(|e| {
+            let path = e.path().to_owned();
+            io_error(&path, e.into())
+        })?);
         if found.len() > MAX_FILES {
             return Err(LoadError::TooManyFiles { path: pattern.into() });
         }
