@@ -77,7 +77,7 @@ impl Kind {
 /// A writer of one of the formats.
 pub(super) enum Writer<W: Write + Send> {
     Parquet(Box<ArrowWriter<W>>),
-    Csv(arrow_csv::Writer<W>),
+    Csv(Box<arrow_csv::Writer<W>>),
     Json(arrow_json::Writer<W, LineDelimited>),
     Arrow(Box<FileWriter<W>>),
     Stream(Box<StreamWriter<W>>),
@@ -95,7 +95,7 @@ impl<W: Write + Send> Writer<W> {
                 let mut writer = arrow_csv::WriterBuilder::new().with_header(true).build(to);
                 // A frame without rows has a header, too.
                 writer.write(&RecordBatch::new_empty(schema.clone()))?;
-                Writer::Csv(writer)
+                Writer::Csv(Box::new(writer))
             }
             Kind::Json => Writer::Json(WriterBuilder::new().with_explicit_nulls(true).build(to)),
             Kind::Arrow => Writer::Arrow(Box::new(FileWriter::try_new(to, schema)?)),

@@ -18,6 +18,11 @@
 //! So a fold may subtract it from each value first, which makes sums of squares accurate
 //! where values are large and differ little, and those of a constant exactly 0.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "a lane is the same place in several arrays; iterators hide that from the compiler"
+)]
+
 use super::super::history::History;
 use crate::wide::wide;
 
