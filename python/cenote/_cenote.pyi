@@ -150,6 +150,7 @@ class _Session(TypedDict):
 # tables. pandas is not imported to say so.
 _Table: TypeAlias = _Stream | _Array | Mapping[str, Any] | Any
 _Columns: TypeAlias = str | list[str] | tuple[str, ...]
+_Path: TypeAlias = str | os.PathLike[str]
 _Rows: TypeAlias = tuple[SupportsIndex | None, SupportsIndex | None] | slice | range
 
 @final
@@ -185,6 +186,24 @@ class Pool(Mapping[str, Frame]):
         timeout: float | None = None,
         source: str | None = None,
         pickle: bool = False,
+    ) -> int: ...
+    def load(
+        self,
+        paths: _Path | Iterable[_Path],
+        name: str | None = None,
+        *,
+        replace: bool = False,
+        append: bool = False,
+        timeout: float | None = None,
+        format: str | None = None,
+        schema: _HasSchema | Mapping[str, Any] | str | None = None,
+        columns: list[str] | None = None,
+        evolve: bool = False,
+        hive: bool = True,
+        delimiter: str | None = None,
+        header: bool = True,
+        null_values: list[str] | None = None,
+        progress: Callable[[int, int, int], object] | None = None,
     ) -> int: ...
     def writer(
         self,

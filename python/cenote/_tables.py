@@ -41,7 +41,7 @@ def instead(data: Any) -> str | None:
     module, name = _of(data)
     said = _known(module, name)
     if said is None and isinstance(data, (str, os.PathLike)):
-        said = "a path is no table; `cenote put` in a shell loads files, or read it first"
+        said = "a path is no table; pool.load(path) loads files"
     elif said is None and module == "numpy":
         said = _numpy(data)
     elif said is None and hasattr(data, "__arrow_c_array__"):

@@ -19,6 +19,7 @@ mod door;
 mod feed;
 mod frame;
 mod import;
+mod load;
 mod matrix;
 mod notes;
 mod panel;

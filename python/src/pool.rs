@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use crate::door::{self, at_once};
 use crate::feed::feed;
 use crate::frame::Frame;
+use crate::load::{self, Load};
 use crate::raise::{Class, argument, exception, raise};
 use crate::report;
 use crate::selection::selection;
@@ -203,6 +204,68 @@ impl Pool {
             source,
             pickle,
         )
+    }
+
+    /// Loads files as a new version of the frame `name`; returns the version, from 1.
+    ///
+    /// `paths`: a path or several: files, folders, patterns (`"ticks/**/*.csv"`); Parquet, CSV,
+    /// JSON lines or Arrow IPC, plain or in gzip, zstd, bzip2, xz or zip. Types of CSV and JSON
+    /// are decided by all values. Folders called `key=value` are columns, unless `hive=False`.
+    /// `name`: that of the one file or folder, unless given.
+    ///
+    /// `format`: "csv", "parquet", "json" or "arrow", whatever the files look like.
+    /// `schema`: types of columns of CSV or JSON by name: `{"cusip": "str"}`, a PyArrow schema,
+    /// or `"cusip:utf8,at:timestamp[ns, UTC]"`. `columns`: only these, in this order.
+    /// `evolve`: Parquet and Arrow files may lack columns and have narrower types.
+    /// `delimiter`, `header`, `null_values`: of CSV. `progress`: called about 20 times a second
+    /// with bytes done, bytes of all files, and rows. The others are those of `put`.
+    ///
+    /// Nothing is seen of the frame before it is whole; Ctrl-C leaves nothing.
+    ///
+    /// Raises: OSError (FileNotFoundError, …), ArgumentError (a ValueError that says which file,
+    /// line and column), and what `put` raises.
+    #[pyo3(signature = (
+        paths, name=None, *, replace=false, append=false, timeout=None, format=None, schema=None, columns=None,
+        evolve=false, hive=true, delimiter=None, header=true, null_values=None, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python's")]
+    fn load(
+        &self,
+        py: Python<'_>,
+        paths: &Bound<'_, PyAny>,
+        name: Option<String>,
+        replace: bool,
+        append: bool,
+        timeout: Option<f64>,
+        format: Option<&str>,
+        schema: Option<&Bound<'_, PyAny>>,
+        columns: Option<Vec<String>>,
+        evolve: bool,
+        hive: bool,
+        delimiter: Option<char>,
+        header: bool,
+        null_values: Option<Vec<String>>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let (if_exists, wait) = (if_exists(py, replace, append, None)?, wait(py, timeout)?);
+        let paths = load::paths(paths)?;
+        let name = load::name(py, name, &paths)?;
+        self.check_put(py, &name, if_exists)?;
+        let delimiter = delimiter.map(u8::try_from).transpose();
+        let delimiter =
+            delimiter.map_err(|_| argument(py, "delimiter= takes one character of one byte"))?;
+        let options = cenote_load::Options {
+            format: load::kind(py, format)?,
+            schema: load::schema(schema)?,
+            columns,
+            evolve,
+            hive,
+            delimiter,
+            header,
+            null_values: null_values.unwrap_or_default(),
+            ..cenote_load::Options::default()
+        };
+        Load { paths, name, if_exists, wait, options }.run(py, &self.pool, progress)
     }
 
     /// A writer that builds a version of `name` step by step, in place if wanted.

@@ -79,6 +79,12 @@ impl Meter {
         self.0.cancelled.store(true, Relaxed);
     }
 
+    /// Whether it was asked to stop.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled()
+    }
+
     pub(crate) fn cancelled(&self) -> bool {
         self.0.cancelled.load(Relaxed)
     }

@@ -1,18 +1,13 @@
 //! What a frame is called, and where it says that it comes from.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use cenote_load::suggested_name;
 
 use crate::failure::Failure;
 
 /// Longest note of where a frame comes from.
 const SOURCE_BYTES_MAX: usize = 4096;
-/// Endings that are no part of a name, outermost first.
-const COMPRESSED: [&str; 5] = ["gz", "zst", "bz2", "xz", "zip"];
-const KINDS: [&str; 13] = [
-    "parquet", "pq", "parq", "csv", "tsv", "txt", "json", "jsonl", "ndjson", "arrow", "arrows",
-    "feather", "ipc",
-];
-
 /// The name the user gave, or that of the one path.
 ///
 /// # Errors
@@ -24,38 +19,15 @@ pub(crate) fn of_frame(given: Option<&str>, paths: &[PathBuf]) -> Result<String,
     let [path] = paths else {
         return Err(Failure::usage("several paths have no one name").hint("--name NAME gives one"));
     };
-    if path.as_os_str() == "-" {
-        return Err(Failure::usage("standard input has no name").hint("--name NAME gives one"));
-    }
-    if !path.exists() && path.to_string_lossy().contains(['*', '?', '[']) {
-        return Err(Failure::usage("a pattern has no name").hint("--name NAME gives one"));
-    }
-    // `.` and `..` have a name, too, once they are looked up.
-    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-    let name = if path.is_dir() {
-        path.file_name().map(Path::new).map(Path::to_path_buf)
-    } else {
-        stem(&path)
-    };
-    match name.as_deref().and_then(Path::to_str) {
-        Some(name) => Ok(name.to_owned()),
-        None => {
-            Err(Failure::usage(format!("{} has no name that a frame could have", path.display()))
-                .hint("--name NAME gives one"))
-        }
-    }
-}
-
-/// A file's name without what says how it is stored.
-fn stem(path: &Path) -> Option<PathBuf> {
-    let mut name = PathBuf::from(path.file_name()?);
-    for endings in [&COMPRESSED[..], &KINDS[..]] {
-        let ending = name.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-        if ending.is_some_and(|ending| endings.contains(&ending.as_str())) {
-            name.set_extension("");
-        }
-    }
-    Some(name)
+    suggested_name(paths).ok_or_else(|| {
+        let path = path.display().to_string();
+        let what = match path.as_str() {
+            "-" => "standard input has no name".to_owned(),
+            path if path.contains(['*', '?', '[']) => "a pattern has no name".to_owned(),
+            path => format!("{path} has no name that a frame could have"),
+        };
+        Failure::usage(what).hint("--name NAME gives one")
+    })
 }
 
 /// The paths, absolute, as the frame's source.
@@ -78,21 +50,6 @@ pub(crate) fn of_source(paths: &[PathBuf]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_name_of_the_file() {
-        for (path, name) in [
-            ("/data/prices.parquet", "prices"),
-            ("prices.CSV", "prices"),
-            ("prices.csv.gz", "prices"),
-            ("prices.jsonl.zst", "prices"),
-            ("2024.01.zip", "2024.01"),
-            ("2024.01", "2024.01"),
-            ("prices", "prices"),
-        ] {
-            assert_eq!(of_frame(None, &[path.into()]).unwrap(), name, "{path}");
-        }
-    }
 
     #[test]
     fn several_paths_need_a_name() {

@@ -23,7 +23,8 @@ use crate::options::Options;
 use crate::storage::{Archive, Place, Wrap};
 
 use kind::{Seen, is_zip, of_text, seen};
-use walk::{is_aside, is_pattern, matches, natural, walk};
+pub(crate) use walk::is_pattern;
+use walk::{is_aside, matches, natural, walk};
 
 /// Most files that one load takes; above, the folder is hardly the one that was meant.
 pub const MAX_FILES: usize = 1 << 20;

@@ -50,7 +50,7 @@ pub(super) fn is_aside(name: &str) -> bool {
 }
 
 /// Whether a path that does not exist is meant as a pattern.
-pub(super) fn is_pattern(path: &Path) -> bool {
+pub(crate) fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(['*', '?', '['])
 }
 
