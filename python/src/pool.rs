@@ -153,7 +153,9 @@ impl Pool {
             expression,
             inputs: versions::inputs(inputs, Some(data))?,
         };
-        self.check_put(py, name, how.if_exists)?;
+        if expect_version.is_none() {
+            self.check_put(py, name, how.if_exists)?;
+        }
         let feed = feed(data, pickle)?;
         door::call(py, || {
             let writer = self.pool.writer(name, feed.schema, how.if_exists)?;

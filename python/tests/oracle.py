@@ -8,13 +8,31 @@ agree there. Everywhere else they must.
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from numpy.lib.stride_tricks import sliding_window_view
+
+ROOT = Path(__file__).parents[2]
+
+
+def example(name: str) -> Path:
+    """An example program of the engine, built."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("no cargo: the engine is run from its examples")
+    build = [cargo, "build", "-q", "-p", "cenote-panel", "--example", name]
+    subprocess.run(build, cwd=ROOT, check=True)
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    return ROOT / target / "debug/examples" / name
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -7,7 +7,6 @@ missing they must be missing in the engine, and nowhere else.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -15,10 +14,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from oracle import Computing, Matrix, Panel, Series
+from oracle import ROOT, Computing, Matrix, Panel, Series, example
 from paper import alphas
 
-ROOT = Path(__file__).parents[2]
 PRICES = ROOT.parent / "shared/data/sp500_daily/individual_stocks_5yr.zip"
 
 # Where adv stands beside the volume, it is in shares.
@@ -94,17 +92,12 @@ def with_groups(fields: dict[str, Matrix]) -> dict[str, Matrix]:
 
 def compute(file: str | Path, fields: dict[str, Matrix], folder: Path) -> dict[str, Matrix]:
     """The factors of a file, or of one that comes with Cenote, by the engine."""
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("no cargo: the engine is run from its example")
-    build = [cargo, "build", "-q", "-p", "cenote-panel", "--example", "factors"]
-    subprocess.run(build, cwd=ROOT, check=True)
+    program = example("factors")
     shape = fields["close"].shape
     (folder / "in").mkdir()
     (folder / "in/shape").write_text(f"{shape[0]} {shape[1]}")
     for name, values in fields.items():
         values.astype("<f8").tofile(folder / f"in/{name}.f64")
-    program = ROOT / "target/debug/examples/factors"
     arguments = [program, file, folder / "in", folder / "out"]
     subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
     files = {path.stem: path for path in (folder / "out").iterdir()}

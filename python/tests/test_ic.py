@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from oracle import example
 
-ROOT = Path(__file__).parents[2]
 ROWS, SYMBOLS, BINS, LEAST = 160, 37, 5, 5
 
 
@@ -40,15 +39,10 @@ def newey_west(series: pd.Series, horizon: int) -> float:
 
 @pytest.mark.parametrize(("delay", "horizon"), [(1, 1), (1, 5), (0, 3)])
 def test_ic_and_quantiles_are_pandas(tmp_path: Path, delay: int, horizon: int) -> None:
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("no cargo: the IC is run from its example")
-    build = [cargo, "build", "-q", "-p", "cenote-panel", "--example", "ic"]
-    subprocess.run(build, cwd=ROOT, check=True)
+    program = str(example("ic"))
     factor, prices = matrices()
     for name, table in (("factor", factor), ("prices", prices)):
         table.to_numpy(np.float64).astype("<f8").tofile(tmp_path / name)
-    program = str(ROOT / "target/debug/examples/ic")
     numbers = [str(SYMBOLS), str(delay), str(horizon)]
     command = [program, tmp_path / "factor", tmp_path / "prices", *numbers, tmp_path / "out"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout

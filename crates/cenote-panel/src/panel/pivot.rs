@@ -84,6 +84,8 @@ impl Pivot {
             None => (0..schema.fields().len())
                 .filter(|&at| at != time && at != symbol)
                 .filter(|&at| is_number(schema.field(at).data_type()))
+                // Where pandas keeps an index that has no name.
+                .filter(|&at| !schema.field(at).name().starts_with("__index_level_"))
                 .collect(),
         };
         let mut names = HashMap::new();
