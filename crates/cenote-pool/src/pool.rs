@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -154,6 +154,8 @@ pub struct Pool {
     epoch: Epoch,
     pool_id: u64,
     started: Instant,
+    /// When the filler last came round, in milliseconds since then; its own word.
+    filled_ms: AtomicU64,
     core: Mutex<Core>,
     /// Space was given back, or something else that a waiter may wait for.
     freed: Condvar,

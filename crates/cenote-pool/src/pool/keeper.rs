@@ -205,10 +205,13 @@ impl Pool {
             }
             self.freed.notify_all();
         }
-        let now = self.started.elapsed();
+        // Whether a period has ended since the last round. A round may come late, when it had
+        // much to allocate; what is due then is done then.
+        let now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let last_ms = self.filled_ms.swap(now_ms, Ordering::Relaxed);
         let every = |period: Duration| {
-            (now.as_millis() / CATALOG_EVERY.as_millis())
-                .is_multiple_of(period.as_millis() / CATALOG_EVERY.as_millis())
+            let period_ms = u64::try_from(period.as_millis()).unwrap_or(u64::MAX);
+            now_ms / period_ms > last_ms / period_ms
         };
         if every(WARM_FOR) {
             self.lock().estate.space.trim(self.reserve);

@@ -5,9 +5,9 @@
 //! freed or moved before the scan.
 
 use super::{
-    Arc, AtomicBool, BTreeMap, BoardFile, Catalog, Condvar, Config, Core, Duration, Epoch, Estate,
-    File, HashMap, Instant, Leased, Ledger, Liveness, Lost, LostFrame, Mutex, Pool, Row, RunDir,
-    Session, SessionId, Space, io, lock_directory,
+    Arc, AtomicBool, AtomicU64, BTreeMap, BoardFile, Catalog, Condvar, Config, Core, Duration,
+    Epoch, Estate, File, HashMap, Instant, Leased, Ledger, Liveness, Lost, LostFrame, Mutex, Pool,
+    Row, RunDir, Session, SessionId, Space, io, lock_directory,
 };
 
 use cenote_region::process::boot_id;
@@ -372,6 +372,7 @@ fn assemble(
         epoch,
         pool_id,
         started: Instant::now(),
+        filled_ms: AtomicU64::new(0),
         core: Mutex::new(core),
         freed: Condvar::new(),
         wake: Condvar::new(),
