@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote_region::process::peer_credentials;
-use cenote_region::socket::send_with_fds;
+use cenote_region::socket::{expect_soon, send_with_fds};
 
 use crate::id::{Epoch, SessionId};
 use crate::message::{MESSAGE_BYTES_MAX, Refusal, Request, Response};
@@ -21,6 +21,8 @@ mod told;
 /// A client that does not read its answer for so long is cut off.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 const ACCEPT_TICK: Duration = Duration::from_millis(50);
+/// How long the next request is looked for before the thread sleeps.
+const SOON: Duration = Duration::from_micros(100);
 /// How long requests under way may take when the server ends.
 const END_WITHIN: Duration = Duration::from_secs(2);
 const STACK_BYTES: usize = 512 << 10;
@@ -154,6 +156,8 @@ impl Connection {
             return Ok(());
         }
         loop {
+            // Who has just been answered often asks again at once.
+            expect_soon(&self.stream, SOON);
             let mut length = [0; 4];
             match self.stream.read_exact(&mut length) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),

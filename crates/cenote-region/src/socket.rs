@@ -19,8 +19,10 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use rustix::cmsg_space;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::retry_on_intr;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
@@ -101,6 +103,24 @@ pub fn send_with_fds(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) ->
     Ok(())
 }
 
+/// Looks for bytes to receive, for at most `most`, without going to sleep; whether there are
+/// some. An answer that comes within microseconds would else wait for a sleeping core to wake,
+/// which takes tens of them on an idle machine. Gives the core up between looks.
+pub fn expect_soon(socket: impl AsFd, most: Duration) -> bool {
+    let begin = Instant::now();
+    loop {
+        let mut look = [PollFd::new(&socket, PollFlags::IN)];
+        match rustix::event::poll(&mut look, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            _ => return true,
+        }
+        if begin.elapsed() >= most {
+            return false;
+        }
+        std::thread::yield_now();
+    }
+}
+
 /// Receives what is there, at least a byte and at most the buffer, and the descriptors that
 /// came with it, marked close-on-exec. Zero bytes: the peer has closed.
 ///
@@ -143,6 +163,16 @@ mod tests {
 
     fn fd_error(error: &io::Error) -> FdError {
         *error.get_ref().and_then(|source| source.downcast_ref()).unwrap()
+    }
+
+    #[test]
+    fn what_is_there_soon_is_seen() {
+        let (left, right) = UnixStream::pair().unwrap();
+        assert!(!expect_soon(&right, Duration::from_millis(1)));
+        send_with_fds(&left, &[1], &[]).unwrap();
+        assert!(expect_soon(&right, Duration::ZERO));
+        drop(left);
+        assert!(expect_soon(&right, Duration::ZERO), "an end is something to receive");
     }
 
     #[test]
