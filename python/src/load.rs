@@ -11,7 +11,7 @@ use pyo3::types::PyString;
 use crate::raise::{argument, exception};
 
 /// How often Python is asked about signals, and told how far it is.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// What is loaded, and how.
 #[derive(Debug)]

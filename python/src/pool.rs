@@ -219,7 +219,7 @@ impl Pool {
     /// `schema`: types of columns of CSV or JSON by name: `{"cusip": "str"}`, a PyArrow schema,
     /// or `"cusip:utf8,at:timestamp[ns, UTC]"`. `columns`: only these, in this order.
     /// `evolve`: Parquet and Arrow files may lack columns and have narrower types.
-    /// `delimiter`, `header`, `null_values`: of CSV. `progress`: called about 20 times a second
+    /// `delimiter`, `header`, `null_values`: of CSV. `progress`: called up to 100 times a second
     /// with bytes done, bytes of all files, and rows. The others are those of `put`.
     ///
     /// Nothing is seen of the frame before it is whole; Ctrl-C leaves nothing.
