@@ -6,12 +6,13 @@ Both are on tmpfs, and both engines may leave out what they can and use all core
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from typing import Any
 
 from bench import data, measure
 
 
-class _Scan:
+class _Scan(ABC):
     def __init__(self) -> None:
         self._path = ""
 
@@ -24,8 +25,9 @@ class _Scan:
     def get_scan(self, one: bool, repeats: int) -> list[int]:
         return measure.each(lambda: self._get(one), repeats)
 
+    @abstractmethod
     def _get(self, one: bool) -> int:
-        raise NotImplementedError
+        """Each peer its own way."""
 
 
 class PolarsIpc(_Scan):

@@ -301,7 +301,9 @@ impl Pool {
             expression,
             inputs: versions::inputs(inputs, None)?,
         };
-        self.check_put(py, name, how.if_exists)?;
+        if expect_version.is_none() {
+            self.check_put(py, name, how.if_exists)?;
+        }
         let schema = crate::schema::described(schema)?;
         let writer = door::call(py, || self.pool.writer(name, schema, how.if_exists))?;
         Ok(Writer::new(how.tell(writer), name))
