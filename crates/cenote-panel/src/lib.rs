@@ -14,10 +14,10 @@ mod tile;
 mod twice;
 mod wide;
 
-pub use formula::{Dollars, FormulaError, Function, Names, Problem, functions, parse};
+pub use formula::{Dollars, FormulaError, Function, Names, Problem, StandIn, functions, parse};
 pub use graph::{Graph, Node, NodeId};
 pub use library::{Built, Factor, LeftOut, Library, LibraryError, Needs, Reading};
 pub use op::{Binary, GroupOp, Op, Reach, RowOp, Unary, Window, Window2};
-pub use panel::{Axes, Computation, METADATA, Panel, PanelError, Pivot};
+pub use panel::{Axes, Computation, METADATA, Panel, PanelError, Pivot, Wide};
 pub use plan::Plan;
 pub use run::Engine;

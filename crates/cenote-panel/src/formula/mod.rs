@@ -25,7 +25,7 @@ pub(crate) use error::hint;
 pub use error::{FormulaError, Problem};
 pub use functions::{Function, functions};
 pub(crate) use names::near;
-pub use names::{Dollars, Names};
+pub use names::{Dollars, Names, StandIn};
 
 use crate::graph::{Graph, NodeId};
 

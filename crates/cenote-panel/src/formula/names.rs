@@ -1,6 +1,8 @@
 //! What a name in a formula stands for: a field of the panel, or a definition over them.
 
 use super::error::Problem;
+use super::parse;
+use crate::graph::Graph;
 
 /// What `adv20` and the like are the mean of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +22,9 @@ pub struct Names {
     dollars: Dollars,
 }
 
+/// A field that a panel may lack, and the formula that is taken for it.
+pub type StandIn = (&'static str, &'static str);
+
 /// Definitions that every panel has, unless it has a field of that name.
 const USUAL: [(&str, &str); 3] = [
     ("returns", "close / delay(close, 1) - 1"),
@@ -27,6 +32,9 @@ const USUAL: [(&str, &str); 3] = [
     ("vwap", "(high + low + close) / 3"),
     ("amount", "close * volume"),
 ];
+
+/// Those of them that are estimates of what a field would say; `returns` is what it says.
+const ESTIMATES: std::ops::Range<usize> = 1..3;
 
 impl Names {
     /// The names of a panel with these fields.
@@ -48,6 +56,23 @@ impl Names {
     pub fn define(mut self, name: impl Into<String>, formula: impl Into<String>) -> Names {
         self.definitions.insert(0, (name.into().to_lowercase(), formula.into()));
         self
+    }
+
+    /// What a formula reads that stands in for a field which the panel lacks: the typical price
+    /// for `vwap`, close × volume for `amount`. Whoever shows a figure of it says so.
+    #[must_use]
+    pub fn stand_ins(&self, formula: &str) -> Vec<StandIn> {
+        let lacks = |(name, usual): &StandIn| {
+            self.field(name).is_none() && self.definition(name).as_deref() == Some(*usual)
+        };
+        let lacking: Vec<StandIn> = USUAL[ESTIMATES].iter().copied().filter(lacks).collect();
+        let mut complete = self.clone();
+        complete.fields.extend(lacking.iter().map(|(name, _)| (*name).to_owned()));
+        let mut graph = Graph::new();
+        // What cannot be read is told by whoever computes it.
+        let Ok(node) = parse(formula, &complete, &mut graph) else { return Vec::new() };
+        let (graph, _) = graph.prune(&[node]);
+        lacking.into_iter().filter(|(name, _)| graph.fields().iter().any(|f| f == name)).collect()
     }
 
     /// The field of this name, as the panel spells it.

@@ -18,10 +18,12 @@
 mod quantile;
 mod series;
 mod spearman;
+mod study;
 
 pub use quantile::{Quantiles, quantiles};
 pub use series::{Summary, summary};
 pub use spearman::spearman;
+pub use study::{Asked, Finding, Foretold, Study};
 
 use crate::op::RowOp;
 use crate::row::{self, Scratch};
@@ -164,27 +166,76 @@ pub struct Distinct {
 /// nearly the same for all is no factor: look at this before its IC.
 #[must_use]
 pub fn distinct(factor: Matrix<'_>, least: usize) -> Distinct {
-    let (mut dates, mut few, mut commonest) = (0usize, 0usize, 0.0);
-    let mut sorted: Vec<f64> = Vec::new();
+    let mut sameness = Sameness::new(least);
     for row in factor.rows() {
-        sorted.clear();
+        sameness.add(row);
+    }
+    sameness.finish()
+}
+
+/// Counts distinct values, date by date.
+#[derive(Clone, Debug)]
+struct Sameness {
+    least: usize,
+    dates: usize,
+    few: usize,
+    commonest: f64,
+    sorted: Vec<f64>,
+}
+
+impl Sameness {
+    fn new(least: usize) -> Sameness {
+        Sameness { least, dates: 0, few: 0, commonest: 0.0, sorted: Vec::new() }
+    }
+
+    fn add(&mut self, row: &[f64]) {
+        self.sorted.clear();
         // + 0.0: both zeros are one value.
-        sorted.extend(row.iter().filter(|x| !x.is_nan()).map(|x| x + 0.0));
-        if sorted.is_empty() {
-            continue;
+        self.sorted.extend(row.iter().filter(|x| !x.is_nan()).map(|x| x + 0.0));
+        if self.sorted.is_empty() {
+            return;
         }
-        sorted.sort_unstable_by(f64::total_cmp);
-        let runs = sorted.chunk_by(|a, b| a == b);
+        self.sorted.sort_unstable_by(f64::total_cmp);
+        let runs = self.sorted.chunk_by(|a, b| a == b);
         let (count, longest) =
             runs.fold((0, 0), |(count, longest), run| (count + 1, run.len().max(longest)));
-        dates += 1;
-        few += usize::from(count < least);
-        commonest += ratio(longest, sorted.len());
+        self.dates += 1;
+        self.few += usize::from(count < self.least);
+        self.commonest += ratio(longest, self.sorted.len());
     }
-    if dates == 0 {
-        return Distinct { dates, few: 1.0, commonest: 1.0 };
+
+    fn finish(self) -> Distinct {
+        let (dates, few) = (self.dates, self.few);
+        if dates == 0 {
+            return Distinct { dates, few: 1.0, commonest: 1.0 };
+        }
+        Distinct { dates, few: ratio(few, dates), commonest: self.commonest / as_f64(dates) }
     }
-    Distinct { dates, few: ratio(few, dates), commonest: commonest / as_f64(dates) }
+}
+
+/// A mean of what comes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: usize,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn add_if_there(&mut self, value: f64) {
+        if !value.is_nan() {
+            self.add(value);
+        }
+    }
+
+    /// Missing of nothing.
+    fn value(&self) -> f64 {
+        self.sum / as_f64(self.count)
+    }
 }
 
 /// The bin from 1 to `bins` of each value, by rank in its row, as the function `bins` of

@@ -1,6 +1,6 @@
 //! Symbols in bins of a factor: what each bin returns, and who comes and goes.
 
-use super::{Matrix, as_f64, binned, ratio};
+use super::{Matrix, Mean, binned, ratio};
 
 /// Of each bin, from the lowest factor to the highest.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,35 +26,60 @@ pub fn quantiles(factor: Matrix<'_>, returns: Matrix<'_>, bins: u32, lag: usize)
     assert!(bins > 0, "a bin at least");
     let codes = binned(factor, bins);
     let codes = Matrix::new(&codes, factor.symbols());
-    let mut means: Vec<Mean> = vec![Mean::default(); bins as usize];
-    let mut turnover = means.clone();
-    let mut spread = Vec::with_capacity(factor.dates());
+    let mut tally = Tally::new(bins);
     for date in 0..factor.dates() {
-        let mut own = vec![Mean::default(); bins as usize];
-        for (code, value) in codes.row(date).iter().zip(returns.row(date)) {
+        let before = date.checked_sub(lag).map(|before| codes.row(before));
+        tally.add(codes.row(date), before, returns.row(date));
+    }
+    tally.finish()
+}
+
+/// What bins return, date by date.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    means: Vec<Mean>,
+    turnover: Vec<Mean>,
+    spread: Vec<f64>,
+}
+
+impl Tally {
+    pub(super) fn new(bins: u32) -> Tally {
+        let means = vec![Mean::default(); bins as usize];
+        Tally { turnover: means.clone(), means, spread: Vec::new() }
+    }
+
+    /// Takes a date: who is in which bin, now and before, and what they return.
+    pub(super) fn add(&mut self, now: &[f64], before: Option<&[f64]>, returns: &[f64]) {
+        let mut own = vec![Mean::default(); self.means.len()];
+        for (code, value) in now.iter().zip(returns) {
             if let (Some(bin), false) = (place(*code), value.is_nan()) {
                 own[bin].add(*value);
             }
         }
-        spread.push(own[own.len() - 1].value() - own[0].value());
-        for (all, own) in means.iter_mut().zip(&own) {
+        self.spread.push(own[own.len() - 1].value() - own[0].value());
+        for (all, own) in self.means.iter_mut().zip(&own) {
             all.add_if_there(own.value());
         }
-        if let Some(before) = date.checked_sub(lag) {
-            for (all, share) in turnover.iter_mut().zip(entered(codes, date, before, bins)) {
+        if let Some(before) = before {
+            let shares = entered(now, before, self.means.len());
+            for (all, share) in self.turnover.iter_mut().zip(shares) {
                 all.add_if_there(share);
             }
         }
     }
-    let values = |means: Vec<Mean>| means.iter().map(Mean::value).collect();
-    Quantiles { returns: values(means), turnover: values(turnover), spread }
+
+    pub(super) fn finish(self) -> Quantiles {
+        let values = |means: Vec<Mean>| means.iter().map(Mean::value).collect();
+        let (returns, turnover) = (values(self.means), values(self.turnover));
+        Quantiles { returns, turnover, spread: self.spread }
+    }
 }
 
 /// The share of each bin's symbols that were not in it before; missing where the bin is empty,
 /// or was.
-fn entered(codes: Matrix<'_>, date: usize, before: usize, bins: u32) -> Vec<f64> {
-    let mut counts = vec![(0usize, 0usize, 0usize); bins as usize];
-    for (now, then) in codes.row(date).iter().zip(codes.row(before)) {
+fn entered(now: &[f64], before: &[f64], bins: usize) -> Vec<f64> {
+    let mut counts = vec![(0usize, 0usize, 0usize); bins];
+    for (now, then) in now.iter().zip(before) {
         if let Some(bin) = place(*then) {
             counts[bin].2 += 1;
         }
@@ -73,28 +98,4 @@ fn entered(codes: Matrix<'_>, date: usize, before: usize, bins: u32) -> Vec<f64>
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to the bins")]
 fn place(code: f64) -> Option<usize> {
     if code.is_nan() { None } else { Some(code as usize - 1) }
-}
-
-#[derive(Clone, Copy, Default)]
-struct Mean {
-    sum: f64,
-    count: usize,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        self.sum += value;
-        self.count += 1;
-    }
-
-    fn add_if_there(&mut self, value: f64) {
-        if !value.is_nan() {
-            self.add(value);
-        }
-    }
-
-    /// Missing of nothing.
-    fn value(&self) -> f64 {
-        self.sum / as_f64(self.count)
-    }
 }

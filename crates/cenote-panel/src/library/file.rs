@@ -25,7 +25,16 @@ const OF_A_FACTOR: [&str; 5] = ["formula", "about", "note", "adv", "delay"];
 
 /// Reads a file's text; `name` stands in messages.
 pub(super) fn read(text: &str, name: &str) -> Result<Library, LibraryError> {
-    Reader { text, name }.library()
+    let library = read_part(text, name, &[])?;
+    if library.factors.is_empty() {
+        return Err(LibraryError::Empty { file: name.to_owned() });
+    }
+    Ok(library)
+}
+
+/// The same of a file that has other things in it, too, under the keys `others`.
+pub(super) fn read_part(text: &str, name: &str, others: &[&str]) -> Result<Library, LibraryError> {
+    Reader { text, name }.library(others)
 }
 
 struct Reader<'a> {
@@ -40,7 +49,7 @@ impl Reader<'_> {
         1 + self.text.bytes().take(at).filter(|byte| *byte == b'\n').count()
     }
 
-    fn library(&self) -> Result<Library, LibraryError> {
+    fn library(&self, others: &[&str]) -> Result<Library, LibraryError> {
         let table = DeTable::parse(self.text).map_err(|error| LibraryError::Toml {
             file: self.name.to_owned(),
             line: self.line(error.span().map_or(0, |span| span.start)),
@@ -61,14 +70,12 @@ impl Reader<'_> {
                     }
                 }
                 "factors" => factors = entries(self.table(key, value)?),
-                _ => return Err(self.unknown(key, at, &TOP)),
+                other if others.contains(&other) => {}
+                _ => return Err(self.unknown(key, at, &[&TOP, others].concat())),
             }
         }
         for (name, at, value) in factors {
             library.factors.push(self.factor(name, at, value, adv)?);
-        }
-        if library.factors.is_empty() {
-            return Err(LibraryError::Empty { file: self.name.to_owned() });
         }
         Ok(library)
     }

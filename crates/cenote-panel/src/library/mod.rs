@@ -23,7 +23,7 @@ pub use error::LibraryError;
 
 use std::path::Path;
 
-use crate::formula::{Dollars, FormulaError, Names, near, parse};
+use crate::formula::{Dollars, FormulaError, Names, StandIn, near, parse};
 use crate::graph::{Graph, NodeId};
 use crate::op::Reach;
 use crate::plan::Plan;
@@ -133,6 +133,15 @@ impl Library {
         file::read(text, name)
     }
 
+    /// The text of a file of which factors are a part: keys of `others` are not looked at, and
+    /// there may be no factors.
+    ///
+    /// # Errors
+    /// As [`Library::parse`].
+    pub fn parse_part(text: &str, name: &str, others: &[&str]) -> Result<Library, LibraryError> {
+        file::read_part(text, name, others)
+    }
+
     /// What it is.
     #[must_use]
     pub fn title(&self) -> &str {
@@ -225,6 +234,12 @@ impl Library {
         let mut fields = plan.graph().fields().to_vec();
         fields.sort_unstable();
         Ok(Needs { fields, reach: plan.warm_up() })
+    }
+
+    /// What a factor reads, of a panel with these fields, that stands in for one it lacks.
+    #[must_use]
+    pub fn stand_ins(&self, factor: &Factor, panel: &[&str], reading: Reading) -> Vec<StandIn> {
+        self.names(factor, panel.iter().copied(), reading).stand_ins(&factor.formula)
     }
 
     fn names<'a>(

@@ -142,3 +142,34 @@ fn faults_of_a_file_name_file_line_and_what_to_write() {
     let message = library.get("alpha1O1").unwrap_err().to_string();
     assert!(message.contains("did you mean alpha101?"), "{message}");
 }
+
+#[test]
+fn what_stands_in_for_a_field_is_told() {
+    let library = Library::alpha101().unwrap();
+    let told = |name: &str, panel: &[&str]| -> Vec<&str> {
+        let factor = library.get(name).unwrap();
+        let of = library.stand_ins(factor, panel, Reading::Working);
+        of.into_iter().map(|(name, _)| name).collect()
+    };
+    let panel = ["open", "high", "low", "close", "volume"];
+    assert_eq!(told("alpha005", &panel), ["vwap"]);
+    assert_eq!(told("alpha025", &panel), ["vwap", "amount"]);
+    assert_eq!(told("alpha101", &panel), [""; 0]);
+    assert_eq!(told("alpha005", &[&panel[..], &["vwap"]].concat()), [""; 0]);
+    let own = Names::new(panel).define("vwap", "close");
+    assert!(own.stand_ins("rank(vwap)").is_empty(), "the user's own definition");
+    assert_eq!(Names::new(panel).stand_ins("vwap - close")[0].1, "(high + low + close) / 3");
+}
+
+#[test]
+fn factors_may_be_a_part_of_a_file() {
+    let text = "pool = \"x\"\n[factors]\na = \"rank(close)\"\n[panel]\nframe = \"p\"\n";
+    let library = Library::parse_part(text, "run.toml", &["pool", "panel"]).unwrap();
+    assert_eq!((library.factors().len(), library.factors()[0].line), (1, 3));
+    assert!(Library::parse_part("pool = 1\n", "run.toml", &["pool"]).unwrap().factors().is_empty());
+    let error = Library::parse_part(text, "run.toml", &["pool", "panels"]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "run.toml:4: no key \"panel\" is known here; did you mean panels?"
+    );
+}

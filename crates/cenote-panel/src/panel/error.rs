@@ -30,6 +30,30 @@ pub enum PanelError {
         /// What there is.
         columns: Vec<String>,
     },
+    /// A wide table without a column of times, or with several.
+    #[error(
+        "field {field:?}: {} columns are dates or timestamps ({}); say which one holds the times",
+        columns.len(), columns.join(", ")
+    )]
+    NoTime {
+        /// The field.
+        field: String,
+        /// Columns of times.
+        columns: Vec<String>,
+    },
+    /// Wide tables whose rows are not the same times.
+    #[error(
+        "row {row} of {field:?} is of another time than that of {first:?}, or only one has it; \
+         fields have the same times"
+    )]
+    Axes {
+        /// The field.
+        field: String,
+        /// The one that it is compared with.
+        first: String,
+        /// Counted from 0.
+        row: usize,
+    },
     /// A column of a type that its part cannot have.
     #[error("column {name:?} is {found}; {part} must be {expected}")]
     Type {

@@ -9,10 +9,12 @@
 mod compute;
 mod error;
 mod pivot;
+mod wide;
 
 pub use compute::Computation;
 pub use error::PanelError;
 pub use pivot::Pivot;
+pub use wide::Wide;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -114,6 +116,30 @@ impl Panel {
             blocks.push(Block::of(&axes, &batch, rows)?);
             rows += batch.num_rows();
         }
+        let panel = Panel { axes: Arc::new(axes), blocks };
+        panel.check_times()?;
+        Ok(panel)
+    }
+
+    /// A panel of whole matrices, one a field of `axes`, row by row.
+    ///
+    /// # Errors
+    /// [`PanelError::NotAPanel`] where a matrix is not of times × symbols, or
+    /// [`PanelError::Times`].
+    pub fn from_matrices(
+        axes: Axes,
+        times: ArrayRef,
+        matrices: Vec<Vec<f64>>,
+    ) -> Result<Panel, PanelError> {
+        let width = axes.symbols.len();
+        let is_whole = |matrix: &Vec<f64>| matrix.len() == times.len() * width;
+        if matrices.len() != axes.fields.len() || !matrices.iter().all(is_whole) {
+            let why = format!("its fields are not {} × {width}", times.len());
+            return Err(PanelError::NotAPanel { why });
+        }
+        let fields = matrices.into_iter().map(ScalarBuffer::from).collect();
+        let block = Block { times, width, fields };
+        let blocks = if block.times.is_empty() { Vec::new() } else { vec![block] };
         let panel = Panel { axes: Arc::new(axes), blocks };
         panel.check_times()?;
         Ok(panel)

@@ -30,6 +30,11 @@ pub struct Pivot {
 /// Largest integer up to which float64 has them all.
 const INTEGER_MAX: i64 = 1 << 53;
 
+/// Whether the times of a panel can be of this type.
+pub(super) fn is_time(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..))
+}
+
 /// Times as integers of their own unit.
 pub(super) fn ticks(times: &ArrayRef) -> Result<Vec<i64>, PanelError> {
     let days;
@@ -71,7 +76,7 @@ impl Pivot {
         };
         let (time, symbol) = (column(&self.time)?, column(&self.symbol)?);
         let time_type = schema.field(time).data_type().clone();
-        if !matches!(time_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..)) {
+        if !is_time(&time_type) {
             return Err(PanelError::Type {
                 name: self.time.clone(),
                 found: time_type,
@@ -175,16 +180,16 @@ impl Pivot {
     }
 }
 
-fn missing(column: &ArrayRef) -> Option<usize> {
+pub(super) fn missing(column: &ArrayRef) -> Option<usize> {
     (column.null_count() > 0).then(|| (0..column.len()).find(|&row| column.is_null(row)))?
 }
 
-fn is_number(data_type: &DataType) -> bool {
+pub(super) fn is_number(data_type: &DataType) -> bool {
     data_type.is_numeric() || *data_type == DataType::Boolean
 }
 
 /// A column as float64, missing as NaN.
-fn numbers(column: &ArrayRef, name: &str, first: usize) -> Result<ArrayRef, PanelError> {
+pub(super) fn numbers(column: &ArrayRef, name: &str, first: usize) -> Result<ArrayRef, PanelError> {
     if !is_number(column.data_type()) {
         return Err(PanelError::Type {
             name: name.to_owned(),

@@ -103,3 +103,59 @@ fn factors_are_a_panel_whatever_the_batches() {
     let error = panel.compute([("x", "rank(clsoe)")], &names).unwrap_err().to_string();
     assert!(error.contains("factor \"x\": no field \"clsoe\"; did you mean close?"), "{error}");
 }
+
+fn matrix(days: &[i32], columns: &[(&str, &[Option<f64>])]) -> RecordBatch {
+    let day = Arc::new(Date32Array::from_iter_values(days.iter().copied())) as ArrayRef;
+    let column = |values: &[Option<f64>]| Arc::new(Float64Array::from(values.to_vec())) as ArrayRef;
+    let columns = columns.iter().map(|(name, values)| (*name, column(values)));
+    RecordBatch::try_from_iter([("day", day)].into_iter().chain(columns)).unwrap()
+}
+
+fn wide(fields: &[(&str, &RecordBatch)]) -> Result<Panel, PanelError> {
+    let of = |(name, batch): &(&str, &RecordBatch)| {
+        let halves = [batch.slice(0, 1), batch.slice(1, batch.num_rows() - 1)];
+        ((*name).to_owned(), batch.schema().as_ref().clone(), halves.to_vec())
+    };
+    Wide::default().run(fields.iter().map(of))
+}
+
+#[test]
+fn wide_tables_become_a_panel() {
+    let close = matrix(&[1, 4], &[("B", &[Some(1.0), Some(2.0)]), ("A", &[None, Some(4.0)])]);
+    let volume = matrix(&[1, 4], &[("A", &[Some(7.0), None]), ("C", &[Some(8.0), Some(9.0)])]);
+    let panel = wide(&[("close", &close), ("volume", &volume)]).unwrap();
+    assert_eq!(panel.axes().symbols, ["B", "A", "C"]);
+    assert_eq!((panel.axes().time.as_str(), panel.num_times()), ("day", 2));
+    let bits = |field: &str| -> Vec<Option<u64>> {
+        let values = panel.field(field).unwrap();
+        values.iter().map(|x| (!x.is_nan()).then(|| x.to_bits())).collect()
+    };
+    let expected = |values: [f64; 6]| values.map(|x| (x > 0.0).then(|| x.to_bits())).to_vec();
+    assert_eq!(bits("close"), expected([1.0, -1.0, -1.0, 2.0, 4.0, -1.0]));
+    assert_eq!(bits("volume"), expected([-1.0, 7.0, 8.0, -1.0, -1.0, 9.0]));
+}
+
+#[test]
+fn wide_tables_that_do_not_fit_say_where() {
+    let close = matrix(&[1, 4], &[("A", &[Some(1.0), Some(2.0)])]);
+    let says = |fields: &[(&str, &RecordBatch)], words: &str| {
+        let error = wide(fields).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    let later = matrix(&[1, 5], &[("A", &[Some(1.0), Some(2.0)])]);
+    says(&[("close", &close), ("volume", &later)], "row 1 of \"volume\" is of another time");
+    let longer = matrix(&[1, 4, 5], &[("A", &[None, None, None])]);
+    says(&[("close", &close), ("volume", &longer)], "row 2 of \"volume\"");
+    let falls = matrix(&[4, 1], &[("A", &[Some(1.0), Some(2.0)])]);
+    says(&[("close", &falls)], "the time of row 1 is not after");
+    let two = RecordBatch::try_from_iter([
+        ("day", close.column(0).clone()),
+        ("other", close.column(0).clone()),
+    ]);
+    says(&[("close", &two.unwrap())], "2 columns are dates or timestamps (day, other)");
+    let text = RecordBatch::try_from_iter([
+        ("day", close.column(0).clone()),
+        ("A", Arc::new(StringArray::from_iter_values(["x", "y"])) as ArrayRef),
+    ]);
+    says(&[("close", &text.unwrap())], "column \"A\" is Utf8; a field must be numbers");
+}
