@@ -14,9 +14,12 @@ are installed, and needed only by the methods that are named after them.
 from collections.abc import Mapping as _Mapping
 
 from cenote._cenote import (
+    IC,
     DataFrame,
+    Factor,
     Factors,
     Frame,
+    Library,
     Panel,
     Partition,
     Pool,
@@ -47,11 +50,14 @@ __all__ = [
     "CenoteError",
     "ColumnNotFound",
     "DataFrame",
+    "Factor",
     "Factors",
     "Frame",
     "FrameDamaged",
     "FrameExists",
     "FrameNotFound",
+    "IC",
+    "Library",
     "Panel",
     "Partition",
     "Pool",

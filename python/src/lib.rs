@@ -16,9 +16,12 @@ mod capsule;
 mod columns;
 mod connect;
 mod door;
+mod factors;
 mod feed;
 mod frame;
+mod ic;
 mod import;
+mod library;
 mod load;
 mod matrix;
 mod notes;
@@ -42,13 +45,19 @@ mod _cenote {
     #[pymodule_export]
     use crate::connect::{connect_pool, open_embedded, parse_size};
     #[pymodule_export]
+    use crate::factors::Factors;
+    #[pymodule_export]
     use crate::frame::{
         Frame, column_type, column_with, one_column, open_reference, reference_directory,
     };
     #[pymodule_export]
+    use crate::ic::IC;
+    #[pymodule_export]
+    use crate::library::{Factor, Library};
+    #[pymodule_export]
     use crate::matrix::{DataFrame, Ewm, Rolling};
     #[pymodule_export]
-    use crate::panel::{Factors, Panel};
+    use crate::panel::Panel;
     #[pymodule_export]
     use crate::part::Partition;
     #[pymodule_export]

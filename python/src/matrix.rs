@@ -6,7 +6,8 @@ use cenote_panel::{Binary, GroupOp, NodeId, Op, RowOp, Unary, Window, Window2};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 
-use crate::panel::{Factors, Shared, matrix, pandas};
+use crate::factors::Factors;
+use crate::panel::{Shared, matrix, pandas};
 use crate::raise::argument;
 use crate::selection::type_name;
 
@@ -28,7 +29,7 @@ const ONLY: &str = "value";
 /// Longest window, in rows.
 const ROWS_MAX: i64 = 1_000_000;
 
-fn rows(py: Python<'_>, what: &str, rows: i64, least: i64) -> PyResult<u32> {
+pub(crate) fn rows(py: Python<'_>, what: &str, rows: i64, least: i64) -> PyResult<u32> {
     if rows < least || rows > ROWS_MAX {
         let ahead = if rows < 0 { " (what is ahead cannot be read)" } else { "" };
         let text = format!("{what}={rows} is not from {least} to {ROWS_MAX} rows{ahead}");
@@ -39,8 +40,8 @@ fn rows(py: Python<'_>, what: &str, rows: i64, least: i64) -> PyResult<u32> {
 
 impl DataFrame {
     /// The node, if it is of this panel.
-    pub(crate) fn of(&self, py: Python<'_>, shared: &Arc<Shared>) -> PyResult<NodeId> {
-        if Arc::ptr_eq(&self.shared, shared) {
+    pub(crate) fn of(&self, py: Python<'_>, shared: &Shared) -> PyResult<NodeId> {
+        if std::ptr::eq(Arc::as_ptr(&self.shared), shared) {
             return Ok(self.node);
         }
         Err(argument(py, "these are of two panels; put the fields into one panel first"))
@@ -90,9 +91,15 @@ impl DataFrame {
         self.with(Op::Window(Window::Delay, periods), vec![self.node])
     }
 
+    /// Its values, row by row.
+    pub(crate) fn values(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        let panel = self.computed(py)?;
+        let values = panel.field(ONLY).map_err(|error| crate::panel::fault(py, &error))?;
+        Ok(values.into_owned())
+    }
+
     fn computed(&self, py: Python<'_>) -> PyResult<cenote_panel::Panel> {
-        let outputs = vec![ONLY.to_owned()];
-        Factors::new(py, self.shared.clone(), &[self.node], outputs)?.collect(py)
+        Factors::one(py, self.shared.clone(), self.node, ONLY)?.collect(py)
     }
 }
 

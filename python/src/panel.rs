@@ -1,21 +1,23 @@
-//! `cenote.Panel` and `cenote.Factors`.
+//! `cenote.Panel`.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 use cenote::Error;
-use cenote_panel::{Dollars, Graph, Names, NodeId, PanelError, Pivot, Plan, Reach};
+use cenote_panel::{Dollars, Graph, Names, NodeId, PanelError, Pivot, StandIn, Wide};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyString};
+use pyo3::types::{PyCapsule, PyDict};
 
 use crate::capsule;
 use crate::door::{self, at_once};
+use crate::factors::{Factors, Gathered, Output};
 use crate::feed::feed;
-use crate::matrix::DataFrame;
+use crate::ic::{self, IC};
+use crate::matrix::{DataFrame, rows};
 use crate::raise::{Class, argument, raise};
-use crate::selection::type_name;
 use crate::values::Values;
 
 /// A panel and the graph of all expressions over it: equal parts of them exist once.
@@ -23,12 +25,36 @@ use crate::values::Values;
 pub(crate) struct Shared {
     pub(crate) panel: cenote_panel::Panel,
     graph: Mutex<Graph>,
+    /// Formulas that read what stands in for a field.
+    noted: Mutex<Vec<(NodeId, Vec<StandIn>)>>,
 }
 
 impl Shared {
     /// The graph. Held for a moment, never while Python runs.
     pub(crate) fn graph(&self) -> MutexGuard<'_, Graph> {
         self.graph.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, node: NodeId, stand_ins: Vec<StandIn>) {
+        if !stand_ins.is_empty() {
+            self.noted.lock().unwrap_or_else(PoisonError::into_inner).push((node, stand_ins));
+        }
+    }
+
+    /// What stands in for a field in the formulas that a node is made of.
+    pub(crate) fn stand_ins(&self, node: NodeId) -> Vec<StandIn> {
+        let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let graph = self.graph();
+        let (mut seen, mut next) = (HashSet::from([node]), vec![node]);
+        while let Some(node) = next.pop() {
+            let inputs = graph.node(node).inputs.iter().copied();
+            next.extend(inputs.filter(|input| seen.insert(*input)));
+        }
+        let mut found: Vec<StandIn> = Vec::new();
+        for (_, stand_ins) in noted.into_iter().filter(|(node, _)| seen.contains(node)) {
+            found.extend(stand_ins.iter().filter(|one| !found.contains(one)).collect::<Vec<_>>());
+        }
+        found
     }
 }
 
@@ -53,12 +79,14 @@ pub(crate) fn fault(py: Python<'_>, error: &PanelError) -> PyErr {
 #[pyclass(frozen, module = "cenote", weakref)]
 #[derive(Debug)]
 pub(crate) struct Panel {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl From<cenote_panel::Panel> for Panel {
     fn from(panel: cenote_panel::Panel) -> Panel {
-        Panel { shared: Arc::new(Shared { panel, graph: Mutex::default() }) }
+        Panel {
+            shared: Arc::new(Shared { panel, graph: Mutex::default(), noted: Mutex::default() }),
+        }
     }
 }
 
@@ -100,6 +128,26 @@ impl Panel {
         let pivot = Pivot { time, symbol, fields };
         let panel = data.py().detach(|| pivot.run(&batches));
         panel.map(Panel::from).map_err(|error| fault(data.py(), &error))
+    }
+
+    /// A panel of wide tables, one a field: a row for each time, a column for each symbol.
+    ///
+    /// `tables`: a dict of fields and tables, whose times must be the same; a symbol that one
+    /// lacks is missing in it. `time`: the column of dates or timestamps, where there are
+    /// several; of pandas, the index.
+    /// Raises: ArgumentError for times that do not rise or are not the same; ColumnNotFound;
+    /// UnsupportedType for columns that are no numbers.
+    #[staticmethod]
+    #[pyo3(signature = (tables, /, *, time=None))]
+    fn from_wide(tables: &Bound<'_, PyDict>, time: Option<String>) -> PyResult<Panel> {
+        let py = tables.py();
+        let mut fields = Vec::new();
+        for (field, table) in tables {
+            let (schema, batches) = batches(&table)?;
+            fields.push((field.extract::<String>()?, schema.as_ref().clone(), batches));
+        }
+        let panel = py.detach(|| Wide { time }.run(fields));
+        panel.map(Panel::from).map_err(|error| fault(py, &error))
     }
 
     /// The fields' names.
@@ -163,45 +211,52 @@ impl Panel {
         let names = self.names(py, adv, define)?;
         let node = cenote_panel::parse(text, &names, &mut self.shared.graph());
         let node = node.map_err(|error| argument(py, &error.to_string()))?;
+        self.shared.note(node, names.stand_ins(text));
         Ok(DataFrame { shared: self.shared.clone(), node })
     }
 
-    /// Many factors, computed in one pass when they are read: a dict of names and formulas or
-    /// DataFrames of this panel. `pool.put("alphas", panel.factors({...}))` streams them into
-    /// the pool. `adv`, `define`: see `formula`.
+    /// Many factors, computed in one pass when they are read: a Library, a dict of names and
+    /// formulas or DataFrames of this panel, or a list of such. `pool.put("alphas",
+    /// panel.factors({...}))` streams them into the pool. `adv`, `define`: see `formula`; a
+    /// Library has its own.
+    ///
+    /// Of a Library those factors are left out whose fields the panel lacks: see `left_out`.
+    /// Raises: ArgumentError for a formula that cannot be read, and two factors of one name.
     #[pyo3(signature = (factors, /, *, adv="dollars", define=None))]
     fn factors(
         &self,
-        factors: &Bound<'_, PyDict>,
+        factors: &Bound<'_, PyAny>,
         adv: &str,
         define: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Factors> {
-        let py = factors.py();
-        let names = self.names(py, adv, define)?;
-        let (mut nodes, mut outputs) = (Vec::new(), Vec::new());
-        for (name, factor) in factors {
-            let name: String = name.extract()?;
-            let node = if let Ok(text) = factor.cast::<PyString>() {
-                let text = text.to_cow()?;
-                let node = cenote_panel::parse(&text, &names, &mut self.shared.graph());
-                node.map_err(|source| {
-                    fault(py, &PanelError::Formula { name: name.clone(), source })
-                })?
-            } else if let Ok(frame) = factor.cast::<DataFrame>() {
-                frame.get().of(py, &self.shared)?
-            } else {
-                return Err(argument(
-                    py,
-                    &format!(
-                        "factor {name:?} is {}; it must be a formula or a DataFrame of this panel",
-                        type_name(&factor)
-                    ),
-                ));
-            };
-            nodes.push(node);
-            outputs.push(name);
-        }
-        Factors::new(py, self.shared.clone(), &nodes, outputs)
+        let names = self.names(factors.py(), adv, define)?;
+        let mut gathered = Gathered::default();
+        gathered.take(&self.shared, factors, &names)?;
+        gathered.factors(factors.py(), self.shared.clone())
+    }
+
+    /// What this panel's fields, as factors, say of the returns that follow: an IC.
+    ///
+    /// `prices`: a DataFrame over the same times and symbols, or a Panel, whose `close` is
+    /// taken. `horizons`: rows from entry to exit. `delay`: rows from a factor's to the entry.
+    /// `bins`: how many the returns are told of; `least`: fewest symbols for an IC.
+    /// Raises: ArgumentError where times or symbols are not the same.
+    #[pyo3(signature = (prices, /, *, horizons=vec![1], delay=1, bins=5, least=10))]
+    fn ic(
+        &self,
+        prices: &Bound<'_, PyAny>,
+        horizons: Vec<i64>,
+        delay: i64,
+        bins: i64,
+        least: i64,
+    ) -> PyResult<IC> {
+        let py = prices.py();
+        let asked = ic::asked(py, &horizons, bins, least)?;
+        let delay = rows(py, "delay", delay, 0)?;
+        let of = |name| Output { name, delay, stand_ins: Vec::new() };
+        let outputs = self.fields().into_iter().map(of).collect();
+        let batches = self.shared.panel.batches().map_err(|error| fault(py, &error))?;
+        ic::study(py, &self.shared.panel, batches.into_iter().map(Ok), outputs, asked, prices)
     }
 
     /// The panel's table as a PyCapsule `arrow_array_stream`: a column of times, and a column
@@ -285,108 +340,4 @@ pub(crate) fn pandas<'py>(
     keywords.set_item("index", index.call_method1("rename", (&panel.axes().time,))?)?;
     keywords.set_item("columns", &panel.axes().symbols)?;
     py.import("pandas")?.call_method("DataFrame", (values,), Some(&keywords))
-}
-
-/// Factors of a panel, not yet computed: every time they are read they are, in one pass.
-///
-/// `pool.put(name, factors)` streams them into the pool; `to_panel()` keeps them in memory.
-#[pyclass(frozen, module = "cenote", weakref)]
-#[derive(Debug)]
-pub(crate) struct Factors {
-    shared: Arc<Shared>,
-    plan: Plan,
-    outputs: Vec<String>,
-}
-
-impl Factors {
-    pub(crate) fn new(
-        py: Python<'_>,
-        shared: Arc<Shared>,
-        nodes: &[NodeId],
-        outputs: Vec<String>,
-    ) -> PyResult<Factors> {
-        let plan = Plan::new(&shared.graph(), nodes);
-        let factors = Factors { shared, plan, outputs };
-        factors.computation(py)?;
-        Ok(factors)
-    }
-
-    fn computation(&self, py: Python<'_>) -> PyResult<cenote_panel::Computation> {
-        let computation = self.shared.panel.run(&self.plan, self.outputs.clone());
-        computation.map_err(|error| fault(py, &error))
-    }
-
-    /// The factors in memory; Ctrl-C is noticed.
-    pub(crate) fn collect(&self, py: Python<'_>) -> PyResult<cenote_panel::Panel> {
-        let mut computation = self.computation(py)?;
-        let schema = computation.schema().clone();
-        let mut batches = Vec::new();
-        loop {
-            py.check_signals()?;
-            match py.detach(|| computation.next()) {
-                None => break,
-                Some(batch) => batches.push(batch.map_err(|error| fault(py, &error))?),
-            }
-        }
-        let panel = cenote_panel::Panel::from_batches(&schema, batches);
-        panel.map_err(|error| fault(py, &error))
-    }
-}
-
-#[pymethods]
-impl Factors {
-    /// The factors' names.
-    #[getter]
-    fn fields(&self) -> Vec<String> {
-        self.outputs.clone()
-    }
-
-    /// Computes all, into memory.
-    fn to_panel(&self, py: Python<'_>) -> PyResult<Panel> {
-        self.collect(py).map(Panel::from)
-    }
-
-    /// How they are computed: a dict of the operators after common parts were joined
-    /// (`operators`), phases, rows that the first value depends on (`warm_up`; None where it
-    /// is all of them) and bytes kept while it runs (`memory`).
-    fn explain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let about = PyDict::new(py);
-        let computation = self.computation(py)?;
-        about.set_item("factors", self.outputs.len())?;
-        about.set_item("operators", self.plan.graph().nodes().len())?;
-        about.set_item("phases", self.plan.num_phases())?;
-        let warm_up = match self.plan.warm_up() {
-            Reach::Finite(rows) => Some(rows),
-            Reach::Recursive => None,
-        };
-        about.set_item("warm_up", warm_up)?;
-        about.set_item("memory", computation.memory())?;
-        Ok(about)
-    }
-
-    /// The factors' table as a PyCapsule `arrow_array_stream`, computed as it is read.
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
-        let computation = self.computation(py)?;
-        let schema = computation.schema().clone();
-        let batches =
-            computation.map(|batch| batch.map_err(|e| ArrowError::ExternalError(Box::new(e))));
-        let reader = RecordBatchIterator::new(batches, schema);
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), capsule::STREAM)
-    }
-
-    /// The schema of that table as a PyCapsule `arrow_schema`.
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = self.computation(py)?.schema().clone();
-        at_once(py, capsule::export_schema(py, &schema)?.map_err(Error::from))
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<cenote.Factors: {}>", self.outputs.join(", "))
-    }
 }

@@ -82,6 +82,14 @@ impl Finding {
 }
 
 impl Foretold {
+    /// Mean over dates of the highest bin's return less the lowest's.
+    #[must_use]
+    pub fn spread(&self) -> f64 {
+        let mut mean = Mean::default();
+        self.quantiles.spread.iter().for_each(|&spread| mean.add_if_there(spread));
+        mean.value()
+    }
+
     /// Mean of the lowest and the highest bin's turnover: what who holds one against the other
     /// trades in `horizon` rows.
     #[must_use]
