@@ -394,7 +394,7 @@ class Panel:
         prices: DataFrame | Panel,
         /,
         *,
-        horizons: list[int] = [1],
+        horizons: list[int] = ...,
         delay: int = 1,
         bins: int = 5,
         least: int = 10,
@@ -413,7 +413,7 @@ class Factors:
     def ic(
         self,
         *,
-        horizons: list[int] = [1],
+        horizons: list[int] = ...,
         delay: int | None = None,
         bins: int = 5,
         least: int = 10,

@@ -207,7 +207,7 @@ impl Factors {
     /// kept.
     ///
     /// `prices`: a DataFrame of this panel's times and symbols; the panel's `close` unless said.
-    /// `horizons`: rows from entry to exit. `delay`: rows from a factor's to the entry; 1, the
+    /// `horizons`: rows from entry to exit, [1] unless said. `delay`: rows from a factor's to the entry; 1, the
     /// next row, unless a Library says otherwise. `bins`: how many the returns are told of;
     /// `least`: fewest symbols for an IC.
     #[pyo3(signature = (*, horizons=vec![1], delay=None, bins=5, least=10, prices=None))]

@@ -238,7 +238,7 @@ impl Panel {
     /// What this panel's fields, as factors, say of the returns that follow: an IC.
     ///
     /// `prices`: a DataFrame over the same times and symbols, or a Panel, whose `close` is
-    /// taken. `horizons`: rows from entry to exit. `delay`: rows from a factor's to the entry.
+    /// taken. `horizons`: rows from entry to exit, [1] unless said. `delay`: rows from a factor's to the entry.
     /// `bins`: how many the returns are told of; `least`: fewest symbols for an IC.
     /// Raises: ArgumentError where times or symbols are not the same.
     #[pyo3(signature = (prices, /, *, horizons=vec![1], delay=1, bins=5, least=10))]
