@@ -1,13 +1,9 @@
 //! `cenote.IC`: what factors say of the returns that follow.
 
-use std::sync::Arc;
-
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
-};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator};
 use cenote::Error;
-use cenote_panel::ic::{Asked, Finding, Foretold, Matrix, Study};
+use cenote_panel::ic::{Asked, Finding, Foretold, Matrix, Named, Study};
 use cenote_panel::{Axes, PanelError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -59,7 +55,7 @@ pub(crate) fn study(
         return Err(argument(py, "the panel has no symbols"));
     }
     let delays: Vec<usize> = outputs.iter().map(|output| output.delay as usize).collect();
-    let (bins, horizons) = (asked.bins, asked.horizons.clone());
+    let horizons = asked.horizons.clone();
     let mut study = Study::new(asked, &delays, Matrix::new(&prices, symbols));
     loop {
         py.check_signals()?;
@@ -73,7 +69,7 @@ pub(crate) fn study(
     }
     let axes = panel.axes();
     let (time, findings) = (axes.time.clone(), study.finish());
-    Ok(IC { outputs, findings, horizons, bins, time, times })
+    Ok(IC { outputs, findings, horizons, time, times })
 }
 
 fn push(study: &mut Study<'_>, batch: RecordBatch, outputs: &[Output]) -> Result<(), PanelError> {
@@ -127,12 +123,9 @@ pub(crate) struct IC {
     outputs: Vec<Output>,
     findings: Vec<Finding>,
     horizons: Vec<usize>,
-    bins: u32,
     time: String,
     times: ArrayRef,
 }
-
-type Column = (String, ArrayRef);
 
 impl IC {
     /// Each factor at each horizon.
@@ -144,49 +137,10 @@ impl IC {
     }
 
     fn table(&self) -> Result<RecordBatch, arrow_schema::ArrowError> {
-        let numbers = |of: &dyn Fn(&Finding, &Foretold) -> f64| -> ArrayRef {
-            let values = self.each().map(|(_, finding, foretold)| of(finding, foretold));
-            Arc::new(values.map(|x| (!x.is_nan()).then_some(x)).collect::<Float64Array>())
-        };
-        let counts = |of: &dyn Fn(&Finding, &Foretold) -> usize| -> ArrayRef {
-            let values = self.each().map(|(_, finding, foretold)| of(finding, foretold));
-            let values = values.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
-            Arc::new(Int64Array::from_iter_values(values))
-        };
-        let names = self.each().map(|(output, ..)| output.name.as_str());
-        let stand_ins = self.each().map(|(output, ..)| {
-            let names: Vec<&str> = output.stand_ins.iter().map(|(field, _)| *field).collect();
-            names.join(", ")
-        });
-        let constant = self.each().map(|(_, finding, _)| Some(finding.is_nearly_constant()));
-        let mut columns: Vec<Column> = vec![
-            ("factor".into(), Arc::new(StringArray::from_iter_values(names))),
-            ("horizon".into(), counts(&|_, foretold| foretold.horizon)),
-            ("delay".into(), counts(&|finding, _| finding.delay)),
-            ("dates".into(), counts(&|_, foretold| foretold.summary.dates)),
-            ("mean".into(), numbers(&|_, foretold| foretold.summary.mean)),
-            ("std".into(), numbers(&|_, foretold| foretold.summary.std)),
-            ("icir".into(), numbers(&|_, foretold| foretold.summary.ratio)),
-            ("t".into(), numbers(&|_, foretold| foretold.summary.t)),
-            ("t_newey_west".into(), numbers(&|_, foretold| foretold.summary.t_newey_west)),
-            ("positive".into(), numbers(&|_, foretold| foretold.summary.positive)),
-            ("coverage".into(), numbers(&|finding, _| finding.coverage)),
-            ("autocorrelation".into(), numbers(&|_, foretold| foretold.autocorrelation)),
-            ("turnover".into(), numbers(&|_, foretold| foretold.turnover())),
-            ("spread".into(), numbers(&|_, foretold| foretold.spread())),
-        ];
-        for bin in 0..self.bins as usize {
-            let of = |_: &Finding, foretold: &Foretold| foretold.quantiles.returns[bin];
-            columns.push((format!("return_{}", bin + 1), numbers(&of)));
-        }
-        for bin in 0..self.bins as usize {
-            let of = |_: &Finding, foretold: &Foretold| foretold.quantiles.turnover[bin];
-            columns.push((format!("turnover_{}", bin + 1), numbers(&of)));
-        }
-        columns.push(("commonest".into(), numbers(&|finding, _| finding.distinct.commonest)));
-        columns.push(("nearly_constant".into(), Arc::new(constant.collect::<BooleanArray>())));
-        columns.push(("stand_ins".into(), Arc::new(StringArray::from_iter_values(stand_ins))));
-        RecordBatch::try_from_iter(columns)
+        let named = self.outputs.iter();
+        let named = named.map(|o| Named { name: &o.name, stand_ins: &o.stand_ins });
+        let named: Vec<Named<'_>> = named.collect();
+        cenote_panel::ic::table(&named, &self.findings)
     }
 }
 

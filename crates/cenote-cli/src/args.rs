@@ -21,6 +21,7 @@ use crate::man::Man;
 use crate::mv::Mv;
 use crate::put::Put;
 use crate::rm::Rm;
+use crate::run::Run;
 use crate::serve::Serve;
 use crate::stop::Stop;
 use crate::tag::Tag;
@@ -31,6 +32,7 @@ Examples:
   cenote ls                               what is in the pool
   cenote get prices                       its schema and first rows
   cenote get prices -o prices.parquet     back into a file
+  cenote run --example > factors.toml     factors over a panel: a file to begin with
   cenote info                             what the pool's memory is used for
   cenote serve --capacity 64GiB           serve the default pool yourself, until Ctrl-C
 
@@ -109,6 +111,7 @@ pub(crate) enum Command {
     Ls(Ls),
     Rm(Rm),
     Mv(Mv),
+    Run(Run),
     Export(ExportFrames),
     Import(Import),
     Log(Log),

@@ -17,6 +17,8 @@ const USAGE: u8 = 2;
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
+    /// Lines below the message, such as a formula with a mark under its fault.
+    shown: Option<String>,
     hint: Option<String>,
     code: u8,
 }
@@ -24,7 +26,7 @@ pub(crate) struct Failure {
 impl Failure {
     /// A failure without a cause.
     pub(crate) fn new(message: impl Into<String>) -> Failure {
-        Failure { message: message.into(), hint: None, code: FAILED }
+        Failure { message: message.into(), shown: None, hint: None, code: FAILED }
     }
 
     /// Words that make no sense together.
@@ -52,6 +54,12 @@ impl Failure {
         Failure { hint: hint::of(error), ..Failure::of(error) }
     }
 
+    /// Lines to show below the message as they are.
+    pub(crate) fn shown(mut self, lines: impl Into<String>) -> Failure {
+        self.shown = Some(lines.into());
+        self
+    }
+
     /// What to do next.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
@@ -62,6 +70,9 @@ impl Failure {
     pub(crate) fn print(&self) {
         let error = style("error:").for_stderr().red().bold();
         let mut text = format!("{error} {}\n", one_line(&self.message));
+        for line in self.shown.iter().flat_map(|lines| lines.lines()) {
+            text += &format!("{}\n", line.replace(char::is_control, "?"));
+        }
         if let Some(hint) = &self.hint {
             text += &format!("{} {hint}\n", style("hint:").for_stderr().cyan());
         }

@@ -28,6 +28,7 @@ mod mv;
 mod output;
 mod put;
 mod rm;
+mod run;
 mod save;
 mod serve;
 mod stop;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Get(command) => command.run(pool),
         Command::Ls(command) => command.run(pool),
         Command::Rm(command) => command.run(pool),
+        Command::Run(command) => command.run(pool),
         Command::Mv(command) => command.run(pool),
         Command::Export(command) => command.run(pool),
         Command::Import(command) => command.run(pool),

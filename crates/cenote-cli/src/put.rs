@@ -2,7 +2,7 @@
 
 mod csv;
 mod name;
-mod watch;
+pub(crate) mod watch;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -217,7 +217,7 @@ impl Put {
 }
 
 /// What is remembered of a file.
-fn source_file(file: &InputFile) -> SourceFile {
+pub(crate) fn source_file(file: &InputFile) -> SourceFile {
     let path =
         std::path::absolute(file.name().path()).unwrap_or_else(|_| file.name().path().to_owned());
     let modified = std::fs::metadata(file.name().path()).and_then(|m| m.modified());

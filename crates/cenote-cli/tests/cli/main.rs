@@ -9,6 +9,7 @@ mod dump;
 mod errors;
 mod formats;
 mod interrupt;
+mod run;
 mod support;
 mod tables;
 mod teaching;

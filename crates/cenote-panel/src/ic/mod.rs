@@ -19,11 +19,13 @@ mod quantile;
 mod series;
 mod spearman;
 mod study;
+mod table;
 
 pub use quantile::{Quantiles, quantiles};
 pub use series::{Summary, summary};
 pub use spearman::spearman;
 pub use study::{Asked, Finding, Foretold, Study};
+pub use table::{Named, table};
 
 use crate::op::RowOp;
 use crate::row::{self, Scratch};
