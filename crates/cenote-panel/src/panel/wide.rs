@@ -16,6 +16,9 @@ use arrow_select::concat::concat;
 use super::pivot::{is_time, missing, numbers, ticks};
 use super::{Axes, Panel, PanelError};
 
+/// What pandas calls a level of an index that has no name.
+const UNNAMED: &str = "__index_level_";
+
 /// How wide tables become a panel.
 #[derive(Clone, Debug, Default)]
 pub struct Wide {
@@ -93,14 +96,18 @@ impl Wide {
         }
         let (mut symbols, mut columns) = (Vec::new(), Vec::new());
         for (at, column) in schema.fields().iter().enumerate().filter(|(at, _)| *at != time) {
-            // Where pandas keeps an index that has no name.
-            if column.name().starts_with("__index_level_") {
+            if column.name().starts_with(UNNAMED) {
                 continue;
             }
             columns.push(numbers(&whole(at)?, column.name(), 0)?);
             symbols.push(column.name().clone());
         }
-        Ok(Table { field, time: schema.field(time).name().clone(), times, symbols, columns })
+        // Where pandas keeps an index that has no name.
+        let name = match schema.field(time).name() {
+            name if name.starts_with(UNNAMED) => "time",
+            name => name.as_str(),
+        };
+        Ok(Table { field, time: name.to_owned(), times, symbols, columns })
     }
 
     fn time_of(&self, field: &str, schema: &Schema) -> Result<usize, PanelError> {
