@@ -22,7 +22,7 @@ PANEL := $(wildcard ../shared/data/sp500_daily)
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo            the main job on real prices; writes demo/report.html"
+	@echo "make demo            the main job on real prices, the 101 alphas; writes demo/report.html"
 	@echo "make demo DATA=path  the same on your own daily bars (a folder or file of CSV,"
 	@echo "                     Parquet or zip)"
 	@echo "make test            all tests (test-rust, test-python: one half)"

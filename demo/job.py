@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from demo import audit, claims, factors, load, memory, served, worth
+from demo import alphas, audit, claims, factors, load, memory, served, worth
 from demo.bars import PRICES, Task
 from demo.claims import Witness, settled
 from demo.crew import Crew, Record
@@ -81,6 +81,13 @@ def run(data: Data, say: Say, compare: bool = True) -> Outcome:
         outcome.dates = axes.dates
         outcome.verdicts = [worth.judge(factor, worth.factor_matrix(pool, factor, axes), close)
                             for factor in chosen]
+        say("the 101 formulaic alphas over the same prices, in one pass, into the pool")
+        try:
+            outcome.alphas = alphas.run(
+                alphas.Request(pool_served.address, columns, found.in_order))
+        except alphas.AlphasFault as error:
+            raise JobFault(str(error)) from error
+        outcome.checks += outcome.alphas.checks()
         del pool, frame, prices
     outcome.checks.append(Check("the demo's pool is gone: daemon ended, directory removed",
                                 not pool_served.run_dir.exists()))

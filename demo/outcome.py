@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from demo.crew import Record
 from demo.factors import Factor, Windows
 from demo.ic import Matrix, Summary
 from demo.load import Data
+
+if TYPE_CHECKING:
+    from demo.alphas import Alphas
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class Outcome:
     daemon_own_bytes: int
     verdicts: list[Verdict] = field(default_factory=list)
     dates: NDArray[np.datetime64] | None = None
+    alphas: Alphas | None = None
     checks: list[Check] = field(default_factory=list)
     machine: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from typing import Any
 
 import matplotlib
 import matplotlib.dates
+import matplotlib.ticker
 import numpy as np
 
 from demo.crew import Record
@@ -42,7 +43,7 @@ STYLE: Any = {
 WIDTH_IN = 10.4
 
 
-def _figure(name: str, draw: Callable[[], Any]) -> str:
+def drawn(name: str, draw: Callable[[], Any]) -> str:
     """Draws in the report's style. Ids begin with the name, so that figures share a page."""
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
@@ -92,7 +93,7 @@ def timeline(outcome: Outcome) -> str:
                       bbox_to_anchor=(0.5, -0.035), handlelength=1, handleheight=1)
         return figure
 
-    return _figure("timeline", draw)
+    return drawn("timeline", draw)
 
 
 def _life_name(record: Record) -> str:
@@ -134,7 +135,7 @@ def memory_bars(outcome: Outcome) -> str:
         _total_bars(right, sides, outcome)
         return figure
 
-    return _figure("memory", draw)
+    return drawn("memory", draw)
 
 
 def _table_bars(axis: Any, sides: list[tuple[str, list[Record], str]]) -> None:
@@ -210,7 +211,7 @@ def load_bars(outcome: Outcome) -> str:
         left.invert_yaxis()
         return figure
 
-    return _figure("load", draw)
+    return drawn("load", draw)
 
 
 def _reading(records: list[Record]) -> tuple[float, float]:
@@ -250,7 +251,7 @@ def cumulative_ic(outcome: Outcome, horizon_days: int) -> str:
             _few_dates(axis)
         return figure
 
-    return _figure("cumulative", draw)
+    return drawn("cumulative", draw)
 
 
 def quantile_bars(outcome: Outcome, horizon_days: int) -> str:
@@ -267,7 +268,7 @@ def quantile_bars(outcome: Outcome, horizon_days: int) -> str:
         figure.supylabel(f"basis points in {horizon_days} days", fontsize=9.5, color=MUTED, x=0.055)
         return figure
 
-    return _figure("quantiles", draw)
+    return drawn("quantiles", draw)
 
 
 def _multiples(count: int, height_in: float) -> tuple[Any, list[Any]]:

@@ -7,7 +7,7 @@ import math
 from html import escape
 from pathlib import Path
 
-from demo import plots
+from demo import plots, report_alphas
 from demo.crew import Record
 from demo.memory import MIB
 from demo.outcome import Outcome
@@ -27,7 +27,7 @@ def page(outcome: Outcome) -> str:
     sections = [
         _happened(outcome), _checks(outcome), _memory(outcome), _load(outcome),
         *([_coefficients(outcome, horizons)] if horizons else []),
-        _definitions(outcome), _data(outcome), _machine(outcome),
+        report_alphas.section(outcome), _definitions(outcome), _data(outcome), _machine(outcome),
     ]
     title = "Cenote: the main job on real data"
     return f"""<!doctype html>

@@ -24,7 +24,11 @@ what happens:
      and puts it back as `factor.NAME`. One is killed (SIGKILL) with half its result written;
      another process does its work again
   4. the same eight factors without the pool: each process loads a copy of its own
-  5. information coefficients of all factors, from the pool; a report with plots
+  5. information coefficients of all factors, from the pool
+  6. the 101 formulaic alphas over the same prices, in one pass, into the pool as `alphas`: what
+     they foretell, what they trade, what it took. One that is nearly the same for all tickers
+     is no factor, and fails the demo
+  7. a report with plots
   The pool is gone at the end, Ctrl-C included.
 
 data:

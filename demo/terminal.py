@@ -52,6 +52,7 @@ def show(outcome: Outcome) -> None:
     for title, body in (("load", _load(outcome)), ("bad rows", _bad_rows(outcome)),
                         ("own memory of each process", _memory(outcome)),
                         ("information coefficients", _coefficients(outcome)),
+                        *_alphas(outcome),
                         ("nothing lost", _checks(outcome))):
         print(f"\n{paint(title, '1;36')}\n{body}", flush=True)
 
@@ -138,6 +139,67 @@ def _coefficients(outcome: Outcome) -> str:
     skipped = [f"\n  not computed, for want of a column: {factor.name}"
                for factor in outcome.skipped]
     return f"{table(rows, head)}\n{_note(notes)}{''.join(skipped)}"
+
+
+SHOWN_ALPHAS = 12
+"""Rows of the table; the report has all."""
+
+
+def _alphas(outcome: Outcome) -> list[tuple[str, str]]:
+    found = outcome.alphas
+    if found is None:
+        return []
+    plan = found.plan
+    where = f"{found.result_bytes / MIB:,.0f} MiB in the pool" if found.stored else "not kept"
+    lines = [
+        f"  {found.n_alphas} alphas × {found.n_dates:,} dates × {found.n_tickers} tickers"
+        f"   {found.wall_s:5.2f} s   {found.values_per_s / 1e6:5.1f} M values/s"
+        f"   {found.cpu_s:5.2f} CPU s   {where}",
+        f"  memory of its own while it computes: {(found.own_peak - found.own_before) / MIB:.0f} MiB "
+        f"more than before ({found.own_before / MIB:.0f})",
+        f"  plan: {plan['operators']:,} operators in {plan['phases']} phases, all parts that alphas "
+        f"share once; windows keep {plan['memory'] / MIB:.0f} MiB, {plan['warm_up']} rows back",
+    ]
+    horizon = max(row["horizon"] for row in found.rows) if found.rows else 0
+    quoted = found.quoted(horizon)
+    best = sorted(quoted, key=lambda row: -abs(row["t_newey_west"] or 0))[:SHOWN_ALPHAS]
+    rows = [[row["factor"], number(row["mean"], 4), number(row["icir"] or math.nan, 2),
+             number(row["t_newey_west"] or math.nan, 2), f"{row['coverage']:.0%}",
+             f"{row['turnover'] or 0:.0%}", number(1e4 * (row["spread"] or 0), 1),
+             row["stand_ins"]] for row in best]
+    head = [f"{len(best)} of {len(quoted)}", f"IC {horizon}d", "ICIR", "t (NW)", "coverage",
+            "turnover", "spread bp", "stands in"]
+    body = "\n".join(lines)
+    if rows:
+        body += "\n" + table(rows, head, left=(0, 7))
+    return [("the 101 formulaic alphas", f"{body}\n{_note(_SHOWN + alphas_notes(outcome))}")]
+
+
+_SHOWN = "Those of the largest |t| are shown: of so many some are large by chance. "
+
+
+def alphas_notes(outcome: Outcome) -> str:
+    """What has to be said beside the figures."""
+    from demo.alphas import STAND_INS
+
+    found = outcome.alphas
+    assert found is not None
+    made_up = len({row["factor"] for row in found.rows if row["made_up"]})
+    parts = [
+        "Kakushadze (2016); WorldQuant retains rights in the formulae. t after Newey and West; "
+        "turnover of the lowest and the highest fifth, in as many days as the horizon has; spread "
+        "is their difference in return, without costs."]
+    for name, formula in found.stand_ins.items():
+        parts.append(f"{name} is taken as {formula}.")
+    if made_up:
+        told = "; ".join(f"{name}: {text}" for name, text in STAND_INS.items())
+        parts.append(f"{made_up} alphas read what daily bars do not have, and something made up "
+                     f"stands in ({told}): they are computed, and their ICs are not quoted.")
+    if found.left_out:
+        parts.append(f"{len(found.left_out)} are left out, for want of a field.")
+    if found.silent:
+        parts.append(f"{len(found.silent)} have no value: they look back further than the history.")
+    return " ".join(parts)
 
 
 def _checks(outcome: Outcome) -> str:

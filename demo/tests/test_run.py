@@ -61,11 +61,14 @@ def test_the_whole_job_on_parquet(tmp_path: Path) -> None:
     assert status == 0, out + err
     assert "$ cenote put" in out and "--name prices" in out
     assert "7,670 rows · 30 tickers · 260 dates" in out
-    assert "✗" not in out and out.count("✓") == 9
+    assert "✗" not in out and out.count("✓") == 10
     assert "8 of 8" in out and "survivorship" in out
     assert re.search(r"momentum_12_1 +[+-]0\.\d{4}", out)
     page = report.read_text()
-    assert page.count("<svg") == 5
+    assert page.count("<svg") == 7
+    assert re.search(r"101 alphas × 260 dates × 30 tickers .* M values/s", out)
+    assert "vwap is taken as (high + low + close) / 3" in out and "not quoted" in out
+    assert "WorldQuant retains rights" in page and page.count("not quoted") > 10
     for text in ("Nothing lost", "Jegadeesh", "survivorship", "Bad rows", "high below low"):
         assert text in page
     assert not re.search(r'(src|href)="(http|//)', page), "nothing is fetched"
@@ -95,6 +98,7 @@ def test_closes_alone_are_enough(tmp_path: Path) -> None:
                                     tmp_path / "report.html"))
     assert status == 0, out + err
     assert out.count("not computed, for want of a column") == 4
+    assert re.search(r"\d+ are left out, for want of a field", " ".join(out.split()))
     assert "own copy" not in out
 
 
