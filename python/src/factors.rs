@@ -3,11 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_schema::ArrowError;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::{ArrowError, SchemaRef};
 use cenote::Error;
-use cenote_panel::{Factor, LeftOut, Names, NodeId, PanelError, Plan, Reach, StandIn};
+use cenote_panel::{
+    Described, Factor, LeftOut, Names, NodeId, PanelError, Plan, Reach, StandIn, describe,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
 
@@ -15,6 +17,7 @@ use crate::capsule;
 use crate::door::at_once;
 use crate::ic::{self, IC};
 use crate::library::Library;
+use crate::live::Live;
 use crate::matrix::{DataFrame, rows};
 use crate::panel::{Panel, Shared, fault};
 use crate::raise::argument;
@@ -36,6 +39,8 @@ pub(crate) struct Factors {
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     pub(crate) name: String,
+    /// Or nothing, where it was made by operators.
+    pub(crate) formula: String,
     /// Rows from its own to the first trade.
     pub(crate) delay: u32,
     /// What it reads in place of fields that the panel lacks.
@@ -92,7 +97,8 @@ impl Gathered {
             };
             let stand_ins = library.stand_ins(factor, &fields, given.reading);
             self.nodes.push(node);
-            self.outputs.push(Output { name, delay: factor.delay, stand_ins });
+            let (formula, delay) = (factor.formula.clone(), factor.delay);
+            self.outputs.push(Output { name, formula, delay, stand_ins });
         }
         self.left_out.extend(built.left_out);
         Ok(())
@@ -106,14 +112,13 @@ impl Gathered {
         names: &Names,
     ) -> PyResult<()> {
         let py = factor.py();
-        let (node, stand_ins) = if let Ok(text) = factor.cast::<PyString>() {
+        let (node, formula, mut stand_ins) = if let Ok(text) = factor.cast::<PyString>() {
             let text = text.to_cow()?;
             let node = cenote_panel::parse(&text, names, &mut shared.graph());
             let named = |source| fault(py, &PanelError::Formula { name: name.clone(), source });
-            (node.map_err(named)?, names.stand_ins(&text))
+            (node.map_err(named)?, text.clone().into_owned(), names.stand_ins(&text))
         } else if let Ok(frame) = factor.cast::<DataFrame>() {
-            let node = frame.get().of(py, shared)?;
-            (node, shared.stand_ins(node))
+            (frame.get().of(py, shared)?, String::new(), Vec::new())
         } else {
             let text = format!(
                 "factor {name:?} is {}; it must be a formula or a DataFrame of this panel",
@@ -121,8 +126,13 @@ impl Gathered {
             );
             return Err(argument(py, &text));
         };
+        for one in shared.stand_ins(node) {
+            if !stand_ins.contains(&one) {
+                stand_ins.push(one);
+            }
+        }
         self.nodes.push(node);
-        self.outputs.push(Output { name, delay: 1, stand_ins });
+        self.outputs.push(Output { name, formula, delay: 1, stand_ins });
         Ok(())
     }
 
@@ -147,13 +157,24 @@ impl Factors {
         name: &str,
     ) -> PyResult<Factors> {
         let stand_ins = shared.stand_ins(node);
-        let outputs = vec![Output { name: name.to_owned(), delay: 1, stand_ins }];
+        let (name, formula) = (name.to_owned(), String::new());
+        let outputs = vec![Output { name, formula, delay: 1, stand_ins }];
         Gathered { nodes: vec![node], outputs, left_out: Vec::new() }.factors(py, shared)
     }
 
     fn computation(&self, py: Python<'_>) -> PyResult<cenote_panel::Computation> {
         let computation = self.shared.panel.run(&self.plan, self.fields());
         computation.map_err(|error| fault(py, &error))
+    }
+
+    /// The schema of the results: each column says what it is.
+    fn schema(&self, schema: &SchemaRef) -> SchemaRef {
+        let columns = self.outputs.iter().map(|output| Described {
+            name: &output.name,
+            formula: &output.formula,
+            stand_ins: &output.stand_ins,
+        });
+        describe(schema, &columns.collect::<Vec<_>>())
     }
 
     /// The factors in memory; Ctrl-C is noticed.
@@ -239,7 +260,19 @@ impl Factors {
 
     /// Computes all, into memory.
     fn to_panel(&self, py: Python<'_>) -> PyResult<Panel> {
-        self.collect(py).map(Panel::from)
+        let panel = Panel::from(self.collect(py)?);
+        for output in &self.outputs {
+            panel.shared.note_field(&output.name, output.stand_ins.clone());
+        }
+        Ok(panel)
+    }
+
+    /// The same factors row by row, as they come: a Live, which goes on after the panel's last
+    /// row. It gives the bits that a panel with these rows would give.
+    ///
+    /// Cost: computes as many of the panel's last rows as the factors look back.
+    fn live(&self, py: Python<'_>) -> PyResult<Live> {
+        Live::new(py, &self.shared.panel, &self.plan, self.fields())
     }
 
     /// How they are computed: a dict of the fields that are read, the operators after common
@@ -270,16 +303,19 @@ impl Factors {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let computation = self.computation(py)?;
-        let schema = computation.schema().clone();
-        let batches =
-            computation.map(|batch| batch.map_err(|e| ArrowError::ExternalError(Box::new(e))));
+        let schema = self.schema(computation.schema());
+        let described = schema.clone();
+        let batches = computation.map(move |batch| {
+            let batch = batch.map_err(|e| ArrowError::ExternalError(Box::new(e)))?;
+            RecordBatch::try_new(described.clone(), batch.columns().to_vec())
+        });
         let reader = RecordBatchIterator::new(batches, schema);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), capsule::STREAM)
     }
 
     /// The schema of that table as a PyCapsule `arrow_schema`.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = self.computation(py)?.schema().clone();
+        let schema = self.schema(self.computation(py)?.schema());
         at_once(py, capsule::export_schema(py, &schema)?.map_err(Error::from))
     }
 

@@ -22,6 +22,7 @@ mod frame;
 mod ic;
 mod import;
 mod library;
+mod live;
 mod load;
 mod matrix;
 mod notes;
@@ -54,6 +55,8 @@ mod _cenote {
     use crate::ic::IC;
     #[pymodule_export]
     use crate::library::{Factor, Library};
+    #[pymodule_export]
+    use crate::live::Live;
     #[pymodule_export]
     use crate::matrix::{DataFrame, Ewm, Rolling};
     #[pymodule_export]

@@ -41,6 +41,14 @@ impl Shared {
         }
     }
 
+    /// A field that was computed where something stood in for others.
+    pub(crate) fn note_field(&self, name: &str, stand_ins: Vec<StandIn>) {
+        if !stand_ins.is_empty() {
+            let node = self.graph().field(name);
+            self.note(node, stand_ins);
+        }
+    }
+
     /// What stands in for a field in the formulas that a node is made of.
     pub(crate) fn stand_ins(&self, node: NodeId) -> Vec<StandIn> {
         let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -106,7 +114,11 @@ impl Panel {
     fn new(data: &Bound<'_, PyAny>) -> PyResult<Panel> {
         let (schema, batches) = batches(data)?;
         let panel = data.py().detach(|| cenote_panel::Panel::from_batches(&schema, batches));
-        panel.map(Panel::from).map_err(|error| fault(data.py(), &error))
+        let panel = Panel::from(panel.map_err(|error| fault(data.py(), &error))?);
+        for field in schema.fields() {
+            panel.shared.note_field(field.name(), cenote_panel::stood_in(field));
+        }
+        Ok(panel)
     }
 
     /// A panel of a table with a row for each (time, symbol), in any order.
@@ -253,7 +265,11 @@ impl Panel {
         let py = prices.py();
         let asked = ic::asked(py, &horizons, bins, least)?;
         let delay = rows(py, "delay", delay, 0)?;
-        let of = |name| Output { name, delay, stand_ins: Vec::new() };
+        let of = |name: String| {
+            let node = self.shared.graph().field(&name);
+            let stand_ins = self.shared.stand_ins(node);
+            Output { name, formula: String::new(), delay, stand_ins }
+        };
         let outputs = self.fields().into_iter().map(of).collect();
         let batches = self.shared.panel.batches().map_err(|error| fault(py, &error))?;
         ic::study(py, &self.shared.panel, batches.into_iter().map(Ok), outputs, asked, prices)
@@ -310,7 +326,7 @@ impl Panel {
 }
 
 /// An array of numbers or times for NumPy, in place.
-fn array_of<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn array_of<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     let values = Values::of(array).map_err(|why| argument(py, why))?;
     py.import("numpy")?.call_method1("asarray", (Bound::new(py, values)?,))
 }

@@ -178,12 +178,25 @@ def test_an_ic_of_what_is_in_the_pool(panel: cenote.Panel, pool: cenote.Pool) ->
     pool.put("factors", factors)
     stored = cenote.Panel(pool["factors"])
     ours, theirs = stored.ic(panel, horizons=[1, 3]), factors.ic(horizons=[1, 3])
-    assert ours.to_arrow().drop_columns("stand_ins") == theirs.to_arrow().drop_columns("stand_ins")
+    assert ours.to_arrow() == theirs.to_arrow()
     assert stored.ic(panel["open"]).to_pandas()["mean"].tolist() != ours.to_pandas()["mean"].tolist()
     pool.put("ic", theirs)
     assert pool["ic"].num_rows == 4
     pool.put("ic_by_date", theirs.by_date())
     assert cenote.Panel(pool["ic_by_date"]).fields == ["ic_1", "spread_1", "ic_3", "spread_3"]
+
+
+def test_what_stood_in_is_known_of_what_is_stored(panel: cenote.Panel, pool: cenote.Pool) -> None:
+    factors = panel.factors({"a": "rank(vwap - close)", "b": "rank(close)"})
+    pool.put("factors", factors)
+    assert pool["factors"].schema.field("a").metadata == {
+        b"cenote.formula": b"rank(vwap - close)",
+        b"cenote.stand_ins": b"vwap = (high + low + close) / 3"}
+    for stored in (cenote.Panel(pool["factors"]), factors.to_panel()):
+        assert stored.ic(panel).to_pandas()["stand_ins"].tolist() == ["vwap", ""]
+        of_them = stored.factors({"c": stored["a"] * 2, "d": "delta(a, 1)", "e": "delta(b, 1)"})
+        found = of_them.ic(prices=panel).to_pandas()["stand_ins"].tolist()
+        assert found == ["vwap", "vwap", ""]
 
 
 def test_what_makes_no_sense_is_refused(panel: cenote.Panel, fields: dict[str, Any]) -> None:

@@ -18,6 +18,8 @@ pub use formula::{Dollars, FormulaError, Function, Names, Problem, StandIn, func
 pub use graph::{Graph, Node, NodeId};
 pub use library::{Built, Factor, LeftOut, Library, LibraryError, Needs, Reading};
 pub use op::{Binary, GroupOp, Op, Reach, RowOp, Unary, Window, Window2};
-pub use panel::{Axes, Computation, METADATA, Panel, PanelError, Pivot, Wide};
+pub use panel::{
+    Axes, Computation, Described, METADATA, Panel, PanelError, Pivot, Wide, describe, stood_in,
+};
 pub use plan::Plan;
 pub use run::Engine;

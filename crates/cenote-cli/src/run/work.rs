@@ -1,14 +1,16 @@
 //! The computation: one pass over the panel, whose results go into the pool as they come.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{Schema, SchemaRef};
 use cenote::{FrameWriter, IfExists, Pool};
 use cenote_panel::ic::{Finding, Matrix, Named, Study};
-use cenote_panel::{Factor, Graph, LeftOut, Library, NodeId, Panel, Plan, Reading, StandIn};
+use cenote_panel::{
+    Described, Factor, Graph, LeftOut, Library, NodeId, Panel, Plan, Reading, StandIn,
+    describe as describe_columns,
+};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::file::{Asked, Ic, of_library};
@@ -17,9 +19,6 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
 const INTERRUPTED: &str = "interrupted: nothing was put";
-/// Under these keys a column of the result says how it came about.
-const FORMULA: &str = "cenote.formula";
-const STAND_INS: &str = "cenote.stand_ins";
 
 /// What is computed.
 #[derive(Debug, Default)]
@@ -145,23 +144,12 @@ impl Factors {
 
     /// The schema of the results: each column says its formula.
     fn schema(&self, schema: &Schema) -> SchemaRef {
-        let described = |field: &Arc<Field>| {
-            let Some(one) = self.factors.iter().find(|one| one.name == *field.name()) else {
-                return Arc::clone(field);
-            };
-            let mut metadata = HashMap::from([(FORMULA.to_owned(), one.formula.clone())]);
-            if !one.stand_ins.is_empty() {
-                let all: Vec<String> = one
-                    .stand_ins
-                    .iter()
-                    .map(|(field, formula)| format!("{field} = {formula}"))
-                    .collect();
-                metadata.insert(STAND_INS.to_owned(), all.join("; "));
-            }
-            Arc::new(field.as_ref().clone().with_metadata(metadata))
-        };
-        let fields: Vec<Arc<Field>> = schema.fields().iter().map(described).collect();
-        Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+        let columns = self.factors.iter().map(|one| Described {
+            name: &one.name,
+            formula: &one.formula,
+            stand_ins: &one.stand_ins,
+        });
+        describe_columns(schema, &columns.collect::<Vec<_>>())
     }
 }
 

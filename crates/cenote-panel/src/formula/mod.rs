@@ -24,8 +24,8 @@ mod token;
 pub(crate) use error::hint;
 pub use error::{FormulaError, Problem};
 pub use functions::{Function, functions};
-pub(crate) use names::near;
 pub use names::{Dollars, Names, StandIn};
+pub(crate) use names::{estimates, near};
 
 use crate::graph::{Graph, NodeId};
 

@@ -36,6 +36,11 @@ const USUAL: [(&str, &str); 3] = [
 /// Those of them that are estimates of what a field would say; `returns` is what it says.
 const ESTIMATES: std::ops::Range<usize> = 1..3;
 
+/// All that may stand in for a field.
+pub(crate) fn estimates() -> &'static [StandIn] {
+    &USUAL[ESTIMATES]
+}
+
 impl Names {
     /// The names of a panel with these fields.
     pub fn new<S: Into<String>>(fields: impl IntoIterator<Item = S>) -> Names {
@@ -65,7 +70,7 @@ impl Names {
         let lacks = |(name, usual): &StandIn| {
             self.field(name).is_none() && self.definition(name).as_deref() == Some(*usual)
         };
-        let lacking: Vec<StandIn> = USUAL[ESTIMATES].iter().copied().filter(lacks).collect();
+        let lacking: Vec<StandIn> = estimates().iter().copied().filter(lacks).collect();
         let mut complete = self.clone();
         complete.fields.extend(lacking.iter().map(|(name, _)| (*name).to_owned()));
         let mut graph = Graph::new();

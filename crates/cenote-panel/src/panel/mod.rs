@@ -8,11 +8,13 @@
 
 mod compute;
 mod error;
+mod lineage;
 mod pivot;
 mod wide;
 
 pub use compute::Computation;
 pub use error::PanelError;
+pub use lineage::{Described, describe, stood_in};
 pub use pivot::Pivot;
 pub use wide::Wide;
 

@@ -159,3 +159,17 @@ fn wide_tables_that_do_not_fit_say_where() {
     ]);
     says(&[("close", &text.unwrap())], "column \"A\" is Utf8; a field must be numbers");
 }
+
+#[test]
+fn a_column_says_what_it_is_of() {
+    let panel = wide(&[("close", &matrix(&[1, 4], &[("A", &[Some(1.0), Some(2.0)])]))]).unwrap();
+    let stand_ins = Names::new(["close"]).stand_ins("vwap / amount");
+    assert_eq!(stand_ins.len(), 2);
+    let column = Described { name: "close", formula: "vwap / amount", stand_ins: &stand_ins };
+    let schema = describe(&panel.axes().schema(), &[column]);
+    let field = schema.field_with_name("close").unwrap();
+    assert_eq!(field.metadata()["cenote.formula"], "vwap / amount");
+    assert_eq!(stood_in(field), stand_ins);
+    assert!(stood_in(schema.field(0)).is_empty());
+    assert_eq!(Axes::of(&schema).unwrap(), *panel.axes(), "still the schema of the panel");
+}
