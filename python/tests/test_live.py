@@ -39,7 +39,7 @@ def test_rows_have_the_bits_of_a_panel(fields: dict[str, pd.DataFrame]) -> None:
         for name, values in found.items():
             assert values.tobytes() == expected[name][time].tobytes(), (name, time)
             there += int(np.isfinite(values).sum())
-    assert len(live) == TIMES and there > 0.8 * (TIMES - KNOWN) * SYMBOLS * len(whole.fields)
+    assert len(live) == TIMES and there > 0.4 * (TIMES - KNOWN) * SYMBOLS * len(whole.fields)
     assert "101 factors of 17 symbols, 300 rows" in repr(live)
 
 
