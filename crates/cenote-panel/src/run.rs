@@ -18,7 +18,7 @@ const TILE_SYMBOLS: usize = 256;
 /// Rows of a block.
 const BLOCK_ROWS: usize = 32;
 /// Fewer cells are not worth waking other threads for.
-const PARALLEL_CELLS: usize = 16_384;
+const PARALLEL_CELLS: usize = 8_192;
 
 /// A plan under way: what its windows remember.
 #[derive(Debug)]
