@@ -124,8 +124,8 @@ impl Panel {
     /// A panel of a table with a row for each (time, symbol), in any order.
     ///
     /// `time`: a column of dates or timestamps; `symbol`: of text or integers; `fields`: the
-    /// columns that become fields, all other numbers unless said. What is not there is missing
-    /// (NaN), so is null.
+    /// columns that become fields, all other numbers unless said. Text that is named becomes a
+    /// number for each label, for groups. What is not there is missing (NaN), so is null.
     /// Raises: ArgumentError for two rows of one time and symbol, which it names, and for
     /// integers above 2^53; ColumnNotFound.
     #[staticmethod]

@@ -156,3 +156,17 @@ def test_faults_say_what_and_where(panel: cenote.Panel, wide: dict[str, Any]) ->
         cenote.Panel.from_long(twice, time="date", symbol="s")
     with pytest.raises(TypeError, match="this table is no panel"):
         cenote.Panel(twice)
+
+
+def test_labels_are_groups(wide: dict[str, Any]) -> None:
+    sectors = ["Tech", "Oil", "Bank"]
+    table = _long(wide)
+    table["sector"] = [sectors[int(symbol[1:]) % 3] for symbol in table["symbol"]]
+    panel = cenote.Panel.from_long(
+        table, time="date", symbol="symbol", fields=["close", "volume", "sector"])
+    returns = wide["close"] / wide["close"].shift(1) - 1
+    group = [int(symbol[1:]) % 3 for symbol in returns.columns]
+    expected = returns.T.groupby(group).transform(lambda x: x - x.mean()).T
+    _same(panel.formula("indneutralize(returns, sector)"), expected)
+    library = cenote.Library.alpha101()
+    assert "alpha058" not in library.missing(panel) and "alpha059" in library.missing(panel)

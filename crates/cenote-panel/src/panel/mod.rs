@@ -8,6 +8,7 @@
 
 mod compute;
 mod error;
+mod labels;
 mod lineage;
 mod pivot;
 mod wide;

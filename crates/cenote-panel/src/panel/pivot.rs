@@ -14,6 +14,7 @@ use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 
+use super::labels::{Labels, is_label};
 use super::{Axes, Block, Panel, PanelError};
 
 /// How a long table becomes a panel.
@@ -23,7 +24,8 @@ pub struct Pivot {
     pub time: String,
     /// The column of symbols: text, or integers.
     pub symbol: String,
-    /// The columns that become fields; all other numbers if `None`.
+    /// The columns that become fields; all other numbers if `None`. Text becomes a field only
+    /// where it is named: a number for each label, for groups.
     pub fields: Option<Vec<String>>,
 }
 
@@ -93,6 +95,7 @@ impl Pivot {
                 .filter(|&at| !schema.field(at).name().starts_with("__index_level_"))
                 .collect(),
         };
+        let mut labels: Vec<Labels> = fields.iter().map(|_| Labels::default()).collect();
         let mut names = HashMap::new();
         let mut symbols = Vec::new();
         let mut parts = Vec::new();
@@ -103,7 +106,11 @@ impl Pivot {
                 symbols: self.codes(batch.column(symbol), row, &mut names, &mut symbols)?,
                 fields: fields
                     .iter()
-                    .map(|&at| numbers(batch.column(at), schema.field(at).name(), row))
+                    .zip(&mut labels)
+                    .map(|(&at, labels)| match is_label(schema.field(at).data_type()) {
+                        true => labels.codes(batch.column(at)),
+                        false => numbers(batch.column(at), schema.field(at).name(), row),
+                    })
                     .collect::<Result<_, _>>()?,
             });
             row += batch.num_rows();

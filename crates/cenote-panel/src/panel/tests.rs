@@ -173,3 +173,32 @@ fn a_column_says_what_it_is_of() {
     assert!(stood_in(schema.field(0)).is_empty());
     assert_eq!(Axes::of(&schema).unwrap(), *panel.axes(), "still the schema of the panel");
 }
+
+#[test]
+fn labels_that_are_named_are_groups() {
+    let with = |labels: [Option<&str>; 2], days: [i32; 2]| {
+        let batch = long(&[(days[0], "a", 1.0, 1), (days[1], "b", 5.0, 1)]);
+        let labels = Arc::new(StringArray::from(labels.to_vec())) as ArrayRef;
+        let columns = batch.schema().fields().iter().map(|f| f.name().clone()).collect::<Vec<_>>();
+        let columns = columns.into_iter().zip(batch.columns().iter().cloned());
+        RecordBatch::try_from_iter(columns.chain([("sector".to_owned(), labels)])).unwrap()
+    };
+    let batches = [with([Some("Tech"), Some("Oil")], [1, 1]), with([Some("Oil"), None], [2, 2])];
+    let named = |fields: &[&str]| {
+        let fields = Some(fields.iter().map(|f| (*f).to_owned()).collect());
+        Pivot { fields, ..pivot() }.run(&batches).unwrap()
+    };
+    let panel = named(&["close", "sector"]);
+    let sector = panel.field("sector").unwrap();
+    assert_eq!(sector[..3], [0.0, 1.0, 1.0], "Tech, Oil, Oil");
+    assert!(sector[3].is_nan());
+    let names = Names::new(["close", "sector"]);
+    let formula = [("n", "indneutralize(close, sector)")];
+    let found = panel.compute(formula, &names).unwrap().collect_panel().unwrap();
+    assert_eq!(found.field("n").unwrap()[..3], [0.0, 0.0, 0.0], "alone in their groups");
+    assert_eq!(
+        pivot().run(&batches).unwrap().axes().fields,
+        ["close", "volume"],
+        "not unless named"
+    );
+}
