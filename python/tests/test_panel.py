@@ -169,4 +169,5 @@ def test_labels_are_groups(wide: dict[str, Any]) -> None:
     expected = returns.T.groupby(group).transform(lambda x: x - x.mean()).T
     _same(panel.formula("indneutralize(returns, sector)"), expected)
     library = cenote.Library.alpha101()
-    assert "alpha058" not in library.missing(panel) and "alpha059" in library.missing(panel)
+    missing = library.missing(panel)
+    assert missing["alpha058"] == ["high", "low"] and "industry" in missing["alpha059"]

@@ -18,7 +18,8 @@ use rayon::prelude::*;
 
 use super::quantile::Tally;
 use super::series::{Summary, summary};
-use super::{Distinct, Matrix, Mean, Quantiles, Sameness, Trade, binned, spearman};
+use super::spearman::{Pairs, twice_ranks};
+use super::{Distinct, Matrix, Mean, Quantiles, Sameness, Trade, as_f64};
 use crate::row::Scratch;
 
 /// What is asked of each factor.
@@ -113,8 +114,8 @@ pub struct Study<'a> {
 #[derive(Debug)]
 struct Factor {
     delay: usize,
-    /// The last rows, as many as the longest horizon has, with their bins.
-    values: Vec<f64>,
+    /// Twice the ranks of the last rows, as many as the longest horizon has, with their bins.
+    ranks: Vec<u32>,
     bins: Vec<f64>,
     coverage: Mean,
     sameness: Sameness,
@@ -140,7 +141,7 @@ impl<'a> Study<'a> {
             || Series { ic: Vec::new(), stays: Mean::default(), tally: Tally::new(asked.bins) };
         let factor = |&delay: &usize| Factor {
             delay,
-            values: Vec::new(),
+            ranks: Vec::new(),
             bins: Vec::new(),
             coverage: Mean::default(),
             sameness: Sameness::new(2),
@@ -152,8 +153,7 @@ impl<'a> Study<'a> {
 
     /// Takes the next rows of every factor.
     ///
-    /// Cost: for each factor, date and horizon two sorts for the IC and two for the
-    /// autocorrelation; all cores, a factor each.
+    /// Cost: a sort for each factor and date; all cores, a factor each.
     ///
     /// # Panics
     /// There are not as many factors as delays, rows are not whole or of different number, or
@@ -166,17 +166,22 @@ impl<'a> Study<'a> {
         assert!(factors.iter().all(|factor| factor.len() == rows * symbols), "whole rows");
         assert!(from + rows <= self.prices.dates(), "dates that have prices");
         let mut returns = BTreeMap::new();
+        let mut scratch = Scratch::default();
         for delay in self.factors.iter().map(|factor| factor.delay) {
             for &horizon in &self.asked.horizons {
-                let trade = Trade { delay, horizon };
-                returns.entry((delay, horizon)).or_insert_with(|| self.returns(trade, rows));
+                returns.entry((delay, horizon)).or_insert_with(|| {
+                    let values = self.returns(Trade { delay, horizon }, rows);
+                    let dates = values.chunks_exact(symbols);
+                    let ranks = dates.flat_map(|row| twice_ranks(row, &mut scratch)).collect();
+                    Returns { values, ranks }
+                });
             }
         }
         let there = &self.prices.values[from * symbols..(from + rows) * symbols];
         let (asked, there) = (&self.asked, Matrix::new(there, symbols));
         self.factors.par_iter_mut().zip(factors).for_each(|(factor, values)| {
-            let of = |horizon| Matrix::new(&returns[&(factor.delay, horizon)], symbols);
-            let returns: Vec<Matrix<'_>> = asked.horizons.iter().map(|&h| of(h)).collect();
+            let of = |horizon: &usize| &returns[&(factor.delay, *horizon)];
+            let returns: Vec<&Returns> = asked.horizons.iter().map(of).collect();
             factor.take(asked, Matrix::new(values, symbols), there, &returns);
         });
         self.date += rows;
@@ -200,37 +205,43 @@ impl<'a> Study<'a> {
     }
 }
 
+/// Returns of some dates, row by row, and twice their ranks.
+#[derive(Debug)]
+struct Returns {
+    values: Vec<f64>,
+    ranks: Vec<u32>,
+}
+
 impl Factor {
-    fn take(&mut self, asked: &Asked, new: Matrix<'_>, there: Matrix<'_>, returns: &[Matrix<'_>]) {
-        let (symbols, kept) = (new.symbols(), self.values.len() / new.symbols());
+    fn take(&mut self, asked: &Asked, new: Matrix<'_>, there: Matrix<'_>, returns: &[&Returns]) {
+        let (symbols, kept) = (new.symbols(), self.ranks.len() / new.symbols());
+        let at = |date: usize| date * symbols..(date + 1) * symbols;
         for share in super::coverage(new, there) {
             self.coverage.add_if_there(share);
         }
-        self.values.extend_from_slice(new.values);
-        self.bins.extend(binned(new, asked.bins));
-        let (values, bins) = (Matrix::new(&self.values, symbols), Matrix::new(&self.bins, symbols));
-        let mut scratch = Scratch::default();
+        let (mut scratch, mut pairs) = (Scratch::default(), Pairs::default());
         for date in 0..new.dates() {
             let (now, row) = (kept + date, new.row(date));
             self.sameness.add(row);
+            self.ranks.extend(twice_ranks(row, &mut scratch));
+            self.bins.extend(bins_of(&self.ranks[at(now)], asked.bins));
+            let (ranks, bins) = (&self.ranks[at(now)], &self.bins[at(now)]);
             for ((series, returns), &horizon) in
                 self.horizons.iter_mut().zip(returns).zip(&asked.horizons)
             {
-                let ic = spearman::of(row, returns.row(date), asked.least, &mut scratch);
-                series.ic.push(ic);
-                let before = now.checked_sub(horizon);
-                if let Some(before) = before {
-                    let before = values.row(before);
-                    let stays = spearman::of(row, before, asked.least, &mut scratch);
+                series.ic.push(pairs.spearman(ranks, &returns.ranks[at(date)], asked.least));
+                let before = now.checked_sub(horizon).map(&at);
+                if let Some(before) = before.clone() {
+                    let stays = pairs.spearman(ranks, &self.ranks[before], asked.least);
                     series.stays.add_if_there(stays);
                 }
-                let before = before.map(|before| bins.row(before));
-                series.tally.add(bins.row(now), before, returns.row(date));
+                let before = before.map(|before| &self.bins[before]);
+                series.tally.add(bins, before, &returns.values[at(date)]);
             }
         }
         let longest = asked.horizons.iter().copied().max().unwrap_or(0);
         let gone = (kept + new.dates()).saturating_sub(longest) * symbols;
-        self.values.drain(..gone);
+        self.ranks.drain(..gone);
         self.bins.drain(..gone);
     }
 
@@ -250,6 +261,14 @@ impl Factor {
             horizons: foretold.collect(),
         }
     }
+}
+
+/// The bin from 1 to `bins` of each symbol, as the function `bins` of formulas has it.
+fn bins_of(twice_ranks: &[u32], bins: u32) -> Vec<f64> {
+    let n = as_f64(twice_ranks.iter().filter(|rank| **rank != 0).count());
+    let bin = |rank: f64| (rank * f64::from(bins) / n).ceil();
+    let of = |&twice: &u32| if twice == 0 { f64::NAN } else { bin(f64::from(twice) / 2.0) };
+    twice_ranks.iter().map(of).collect()
 }
 
 #[cfg(test)]
