@@ -18,7 +18,7 @@ use arrow_buffer::alloc::Allocation;
 use cenote_arrow::stats::ColumnStats;
 use cenote_arrow::{ColumnLayout, ColumnPlan};
 use cenote_pool::id::Place;
-use cenote_region::copy::{LEAF, combine, copy_and_hash};
+use cenote_region::copy::{LEAF, SECTION, combine, copy_and_hash_with};
 use cenote_region::mapping::Mapping;
 
 use crate::lease::LeaseSet;
@@ -140,10 +140,16 @@ impl Contents {
         usize::try_from(self.length.div_ceil(LEAF as u64)).unwrap_or(usize::MAX)
     }
 
-    /// What a leaf's share of the rows adds to each column's statistics.
-    fn statistics(&self, leaf: usize) -> Vec<ColumnStats> {
-        let pieces = self.leaves();
-        self.columns.iter().map(|c| ColumnStats::of_piece(c, leaf, pieces)).collect()
+    /// Adds a section's share of the rows to each column's statistics, of which there are none
+    /// before the first.
+    fn add_statistics(&self, section: usize, to: &mut Vec<ColumnStats>) {
+        let pieces = usize::try_from(self.length.div_ceil(SECTION as u64)).unwrap_or(usize::MAX);
+        let own = self.columns.iter().map(|c| ColumnStats::of_piece(c, section, pieces.max(1)));
+        if to.is_empty() {
+            to.extend(own);
+        } else {
+            to.iter_mut().zip(own).for_each(|(all, own)| all.merge(own));
+        }
     }
 }
 
@@ -212,7 +218,11 @@ pub(crate) fn write(chunks: &[(Contents, Span)], threads: Option<usize>) -> Opti
         let first = leaves.by_ref().take(contents.leaves().min(1)).next();
         // Without a byte there may be rows: of nulls, say.
         let mut statistics = first.map_or_else(
-            || contents.statistics(0),
+            || {
+                let mut statistics = Vec::new();
+                contents.add_statistics(0, &mut statistics);
+                statistics
+            },
             |leaf| {
                 hashes.push(leaf.hash);
                 leaf.statistics
@@ -277,10 +287,15 @@ impl Job<'_> {
         };
         let at = usize::try_from(self.at).unwrap_or(usize::MAX);
         let to = self.to.0.as_ptr().wrapping_add(at);
+        let mut statistics = Vec::new();
         // SAFETY: `to` is in a span of at least `end` bytes that only this job writes at
         // `at..end`, and `bytes` has `length` of them, on the heap or in an Arrow buffer.
-        let hash = unsafe { copy_and_hash(to, bytes) };
-        Leaf { hash, statistics: self.contents.statistics(at / LEAF) }
+        let hash = unsafe {
+            copy_and_hash_with(to, bytes, |section| {
+                self.contents.add_statistics(at / SECTION + section, &mut statistics);
+            })
+        };
+        Leaf { hash, statistics }
     }
 
     /// The leaf's bytes, where they stand together in one of the input's buffers.

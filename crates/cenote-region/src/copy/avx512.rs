@@ -11,9 +11,9 @@ use std::arch::x86_64::{
 };
 
 use super::xxh3::{
-    Key, LAST_KEY, PRIME32_1, SCRAMBLE_KEY, START, STRIPE, STRIPE_KEYS, Stripes, finish,
+    BLOCK, Key, LAST_KEY, PRIME32_1, SCRAMBLE_KEY, START, STRIPE, STRIPE_KEYS, Stripes, finish,
 };
-use super::{KEEP, PREFETCH_AHEAD, STREAM};
+use super::{KEEP, PREFETCH_AHEAD, SECTION, STREAM};
 
 /// Alignment of `dst` that [`STREAM`] asks for.
 pub(super) const STREAM_ALIGN: usize = STRIPE;
@@ -77,32 +77,42 @@ fn words(lanes: __m512i) -> [u64; 8] {
     words
 }
 
-/// Hashes an input of the long algorithm and, as `STORE` says, copies it to `dst`.
+/// Hashes an input of the long algorithm and, as `STORE` says, copies it to `dst`. `seen` is
+/// told the sections that are over when another one begins: 0, 1, 2, …, without the last.
 ///
 /// # Safety
 /// Unless `STORE` is `NONE`: `dst` is valid for writing `src.len()` bytes, does not overlap
 /// `src`, is read by no one meanwhile, and is aligned to [`STREAM_ALIGN`] for [`STREAM`].
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn hash_long<const STORE: u8>(dst: *mut u8, src: &[u8]) -> u64 {
+pub(super) unsafe fn hash_long<const STORE: u8>(
+    dst: *mut u8,
+    src: &[u8],
+    mut seen: impl FnMut(usize),
+) -> u64 {
     let Some(cut) = Stripes::of(src) else { return super::hash_short(src) };
     let [a, b, c, d, e, f, g, h] = START.map(u64::cast_signed);
     let mut lanes = _mm512_setr_epi64(a, b, c, d, e, f, g, h);
     let mut at = dst;
-    for block in cut.blocks {
-        for (stripe, key) in block.iter().zip(&STRIPE_KEYS) {
-            if STORE == STREAM {
-                let ahead = stripe.as_ptr().wrapping_add(PREFETCH_AHEAD);
-                // A hint: it faults at no address.
-                _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
-            }
-            let data = load(stripe);
-            // SAFETY: `at` has advanced by as many bytes as were read of `src`, whose
-            // length `dst` has; it keeps the alignment of `dst`, a multiple of 64 at most.
-            unsafe { store::<STORE>(at, data) };
-            at = at.wrapping_add(STRIPE);
-            lanes = accumulate(lanes, data, key);
+    for (section, blocks) in cut.blocks.chunks(SECTION / BLOCK).enumerate() {
+        if section > 0 {
+            seen(section - 1);
         }
-        lanes = scramble(lanes);
+        for block in blocks {
+            for (stripe, key) in block.iter().zip(&STRIPE_KEYS) {
+                if STORE == STREAM {
+                    let ahead = stripe.as_ptr().wrapping_add(PREFETCH_AHEAD);
+                    // A hint: it faults at no address.
+                    _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+                }
+                let data = load(stripe);
+                // SAFETY: `at` has advanced by as many bytes as were read of `src`, whose
+                // length `dst` has; it keeps the alignment of `dst`, a multiple of 64 at most.
+                unsafe { store::<STORE>(at, data) };
+                at = at.wrapping_add(STRIPE);
+                lanes = accumulate(lanes, data, key);
+            }
+            lanes = scramble(lanes);
+        }
     }
     for (stripe, key) in cut.rest.iter().zip(&STRIPE_KEYS) {
         let data = load(stripe);

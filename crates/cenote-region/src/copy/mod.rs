@@ -54,6 +54,10 @@ const STREAM_MIN: usize = 256 << 10;
 #[cfg(target_arch = "x86_64")]
 const PREFETCH_AHEAD: usize = 1 << 10;
 
+/// A copy tells how far it is in steps of so many bytes: they and their copy stay in the second
+/// cache of a core while they are looked at once more.
+pub const SECTION: usize = 128 << 10;
+
 /// What the portable copy hashes at once: small enough to be still in the first cache.
 const PORTABLE_BLOCK: usize = 8 << 10;
 
@@ -66,11 +70,11 @@ pub fn hash(bytes: &[u8]) -> u64 {
     if bytes.len() >= FUSE_MIN {
         if std::is_x86_feature_detected!("avx512f") {
             // SAFETY: the feature was found; `NONE` touches no `dst`.
-            return unsafe { avx512::hash_long::<NONE>(std::ptr::null_mut(), bytes) };
+            return unsafe { avx512::hash_long::<NONE>(std::ptr::null_mut(), bytes, |_| {}) };
         }
         if std::is_x86_feature_detected!("avx2") {
             // SAFETY: the feature was found; `NONE` touches no `dst`.
-            return unsafe { avx2::hash_long::<NONE>(std::ptr::null_mut(), bytes) };
+            return unsafe { avx2::hash_long::<NONE>(std::ptr::null_mut(), bytes, |_| {}) };
         }
     }
     hash_short(bytes)
@@ -93,36 +97,64 @@ fn hash_short(bytes: &[u8]) -> u64 {
 /// this process reads or writes those bytes meanwhile. (Another *process* that writes there
 /// spoils the copy, not this process's memory: nothing is read back.)
 pub unsafe fn copy_and_hash(dst: *mut u8, src: &[u8]) -> u64 {
+    // SAFETY: the caller's contract is the same.
+    unsafe { copy_and_hash_with(dst, src, |_| {}) }
+}
+
+/// [`copy_and_hash`], which calls `seen(i)` once for each [`SECTION`] of `src`, in order (the
+/// last may be shorter; an empty `src` has none), after that section was read: what else is
+/// to be done with its bytes finds them in the second cache.
+///
+/// # Safety
+/// As [`copy_and_hash`].
+pub unsafe fn copy_and_hash_with(dst: *mut u8, src: &[u8], mut seen: impl FnMut(usize)) -> u64 {
+    let mut over = 0;
+    // SAFETY: the caller's contract is the same.
+    let hash = unsafe {
+        dispatch(dst, src, |section| {
+            seen(section);
+            over = section + 1;
+        })
+    };
+    (over..src.len().div_ceil(SECTION)).for_each(seen);
+    hash
+}
+
+/// The best way for this machine; `seen` may lack the last sections.
+///
+/// # Safety
+/// As [`copy_and_hash`].
+unsafe fn dispatch(dst: *mut u8, src: &[u8], seen: impl FnMut(usize)) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if src.len() >= FUSE_MIN {
         if std::is_x86_feature_detected!("avx512f") {
             return if src.len() >= STREAM_MIN && dst.addr().is_multiple_of(avx512::STREAM_ALIGN) {
                 // SAFETY: the feature and the alignment were checked; the rest is the caller's.
-                unsafe { avx512::hash_long::<STREAM>(dst, src) }
+                unsafe { avx512::hash_long::<STREAM>(dst, src, seen) }
             } else {
                 // SAFETY: the feature was found; the rest is the caller's.
-                unsafe { avx512::hash_long::<KEEP>(dst, src) }
+                unsafe { avx512::hash_long::<KEEP>(dst, src, seen) }
             };
         }
         if std::is_x86_feature_detected!("avx2") {
             return if src.len() >= STREAM_MIN && dst.addr().is_multiple_of(avx2::STREAM_ALIGN) {
                 // SAFETY: the feature and the alignment were checked; the rest is the caller's.
-                unsafe { avx2::hash_long::<STREAM>(dst, src) }
+                unsafe { avx2::hash_long::<STREAM>(dst, src, seen) }
             } else {
                 // SAFETY: the feature was found; the rest is the caller's.
-                unsafe { avx2::hash_long::<KEEP>(dst, src) }
+                unsafe { avx2::hash_long::<KEEP>(dst, src, seen) }
             };
         }
     }
     // SAFETY: the caller's contract is the same.
-    unsafe { copy_portable(dst, src) }
+    unsafe { copy_portable(dst, src, seen) }
 }
 
 /// [`copy_and_hash`] without vector instructions of its own.
 ///
 /// # Safety
 /// As [`copy_and_hash`].
-unsafe fn copy_portable(dst: *mut u8, src: &[u8]) -> u64 {
+unsafe fn copy_portable(dst: *mut u8, src: &[u8], mut seen: impl FnMut(usize)) -> u64 {
     if src.len() <= PORTABLE_BLOCK {
         // SAFETY: the caller gives `src.len()` writable bytes that do not overlap `src`.
         unsafe { std::ptr::copy_nonoverlapping(src.as_ptr(), dst, src.len()) };
@@ -130,6 +162,9 @@ unsafe fn copy_portable(dst: *mut u8, src: &[u8]) -> u64 {
     }
     let mut hasher = StreamHasher::new();
     for (i, block) in src.chunks(PORTABLE_BLOCK).enumerate() {
+        if i > 0 && i.is_multiple_of(SECTION / PORTABLE_BLOCK) {
+            seen(i / (SECTION / PORTABLE_BLOCK) - 1);
+        }
         let at = dst.wrapping_add(i * PORTABLE_BLOCK);
         // SAFETY: `at` is as far into `dst` as `block` is into `src`.
         unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), at, block.len()) };

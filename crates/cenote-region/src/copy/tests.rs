@@ -19,35 +19,39 @@ fn sample(len: usize, seed: u64) -> Vec<u8> {
         .collect()
 }
 
-type Copy = unsafe fn(*mut u8, &[u8]) -> u64;
+type Copy = unsafe fn(*mut u8, &[u8], &mut dyn FnMut(usize)) -> u64;
 
 /// The ways to copy on this machine, each with the alignment it asks for. Those that this
 /// processor lacks are named on standard error.
 fn ways() -> Vec<(&'static str, usize, Copy)> {
-    let mut ways: Vec<(&str, usize, Copy)> =
-        vec![("dispatch", 1, copy_and_hash), ("portable", 1, copy_portable)];
+    let mut ways: Vec<(&str, usize, Copy)> = vec![
+        // SAFETY: the caller's contract.
+        ("dispatch", 1, |dst, src, seen| unsafe { copy_and_hash_with(dst, src, seen) }),
+        // SAFETY: the caller's contract.
+        ("portable", 1, |dst, src, seen| unsafe { copy_portable(dst, src, seen) }),
+    ];
     #[cfg(target_arch = "x86_64")]
     {
         if std::is_x86_feature_detected!("avx2") {
-            ways.push(("avx2 keep", 1, |dst, src| {
+            ways.push(("avx2 keep", 1, |dst, src, seen| {
                 // SAFETY: the feature was found; the rest is the caller's contract.
-                unsafe { avx2::hash_long::<KEEP>(dst, src) }
+                unsafe { avx2::hash_long::<KEEP>(dst, src, seen) }
             }));
-            ways.push(("avx2 stream", avx2::STREAM_ALIGN, |dst, src| {
+            ways.push(("avx2 stream", avx2::STREAM_ALIGN, |dst, src, seen| {
                 // SAFETY: the feature was found; the rest is the caller's contract.
-                unsafe { avx2::hash_long::<STREAM>(dst, src) }
+                unsafe { avx2::hash_long::<STREAM>(dst, src, seen) }
             }));
         } else {
             eprintln!("skipped: no avx2");
         }
         if std::is_x86_feature_detected!("avx512f") {
-            ways.push(("avx512 keep", 1, |dst, src| {
+            ways.push(("avx512 keep", 1, |dst, src, seen| {
                 // SAFETY: the feature was found; the rest is the caller's contract.
-                unsafe { avx512::hash_long::<KEEP>(dst, src) }
+                unsafe { avx512::hash_long::<KEEP>(dst, src, seen) }
             }));
-            ways.push(("avx512 stream", avx512::STREAM_ALIGN, |dst, src| {
+            ways.push(("avx512 stream", avx512::STREAM_ALIGN, |dst, src, seen| {
                 // SAFETY: the feature was found; the rest is the caller's contract.
-                unsafe { avx512::hash_long::<STREAM>(dst, src) }
+                unsafe { avx512::hash_long::<STREAM>(dst, src, seen) }
             }));
         } else {
             eprintln!("skipped: no avx512f");
@@ -68,8 +72,15 @@ fn check(src: &[u8], dst_shift: usize) {
         let base = target.as_ptr().align_offset(64) + GUARD;
         let start = base + dst_shift / align * align;
         let end = start + src.len();
+        let mut seen = Vec::new();
         // SAFETY: `target` has a guard beyond `end`; the alignment was rounded to.
-        let got = unsafe { copy(target.as_mut_ptr().wrapping_add(start), src) };
+        let got = unsafe {
+            copy(target.as_mut_ptr().wrapping_add(start), src, &mut |section| seen.push(section))
+        };
+        // Every section once, in order; only the dispatch knows when the last ones are over.
+        let sections = src.len().div_ceil(SECTION);
+        assert!(seen.iter().copied().eq(0..seen.len()) && seen.len() <= sections, "{name}");
+        assert!(seen.len() == sections || name != "dispatch", "{name}: {seen:?}");
         let story = format!("{name}: {} bytes, dst + {dst_shift}", src.len());
         assert_eq!(got, expected, "{story}");
         assert!(&target[start..end] == src, "{story}");
@@ -155,6 +166,29 @@ fn checksum_in_memory_and_by_reading() {
         };
         assert_eq!(checksum_reader(read, len as u64).unwrap(), expected);
         assert_eq!(asked, len);
+    }
+}
+
+#[test]
+fn a_section_was_read_when_it_is_seen_and_the_next_was_not_written() {
+    let bytes = sample(LEAF, 5);
+    for (name, align, copy) in ways() {
+        let target = vec![UNTOUCHED; bytes.len() + align];
+        let start = target.as_ptr().align_offset(align.max(64));
+        let at = target.as_ptr().wrapping_add(start).cast_mut();
+        let mut calls = 0;
+        let mut look = |section: usize| {
+            let end = (section + 1) * SECTION;
+            if end < bytes.len() {
+                // SAFETY: the copy is not going on while it asks, and `end` is inside.
+                let next = unsafe { at.add(end).read_volatile() };
+                assert_eq!(next, UNTOUCHED, "{name}: section {section}");
+            }
+            calls += 1;
+        };
+        // SAFETY: `target` has the room, and the alignment was seen to.
+        unsafe { copy(at, &bytes, &mut look) };
+        assert!(calls >= bytes.len() / SECTION - 1, "{name}: {calls}");
     }
 }
 

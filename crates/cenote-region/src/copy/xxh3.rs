@@ -16,6 +16,9 @@ pub(super) const STRIPE: usize = 64;
 /// Stripes between two scrambles.
 pub(super) const BLOCK_STRIPES: usize = 16;
 
+/// Bytes between two scrambles.
+pub(super) const BLOCK: usize = STRIPE * BLOCK_STRIPES;
+
 /// The specification's long algorithm serves inputs longer than this.
 pub(super) const SHORT_MAX: usize = 240;
 
