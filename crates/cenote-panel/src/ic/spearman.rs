@@ -87,7 +87,8 @@ impl Pairs {
         }
         #[expect(clippy::cast_precision_loss, reason = "the last rounding")]
         let (xy, xx, yy) = (xy as f64, xx as f64, yy as f64);
-        (xy / (xx.sqrt() * yy.sqrt())).clamp(-1.0, 1.0)
+        // The root of a rounded square is the number itself: the same order is exactly 1.
+        (xy / (xx * yy).sqrt()).clamp(-1.0, 1.0)
     }
 }
 
