@@ -97,6 +97,14 @@ impl Call<'_> {
         Ok(self.graph.add(op.into(), self.arguments.clone()))
     }
 
+    /// 1 for the first so many of a row in the order of `keys`, else 0.
+    fn first(&mut self, keys: NodeId) -> Result<NodeId, Problem> {
+        let n = self.within(1, "the number", |n| (1.0..=1e6).contains(&n), "from 1 to 1000000")?;
+        let rank = self.graph.add(RowOp::Ordinal.into(), vec![keys]);
+        let n = self.graph.constant(n.floor());
+        Ok(self.graph.add(Op::Binary(Binary::LessEqual), vec![rank, n]))
+    }
+
     fn delayed(&mut self) -> Result<(NodeId, NodeId), Problem> {
         let (x, rows) = (self.arguments[0], self.rows(1, 0.0)?);
         let before =
@@ -257,6 +265,13 @@ static FUNCTIONS: &[Function] = &[
             c.within(1, "the number of bins", |n| (1.0..=1e6).contains(&n), "from 1 to 1000000")?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in bounds")]
         c.row(RowOp::Bins(n as u32))
+    }),
+    function!(["top"], "top(x, n)", "1 for the n largest of the row, else 0", 2..=2, |c| {
+        let keys = c.graph.add(Op::Unary(Unary::Neg), vec![c.arguments[0]]);
+        c.first(keys)
+    }),
+    function!(["bottom"], "bottom(x, n)", "1 for the n smallest of the row, else 0", 2..=2, |c| {
+        c.first(c.arguments[0])
     }),
     function!(
         ["indneutralize", "group_neutralize"],

@@ -19,6 +19,28 @@ fn last(text: &str, close: &[f64], volume: &[f64]) -> f64 {
     out
 }
 
+/// A formula over one row of closes.
+fn row(text: &str, close: &[f64]) -> Vec<f64> {
+    let mut graph = Graph::new();
+    let node = parse(text, &names(), &mut graph).unwrap_or_else(|error| panic!("{error}"));
+    let plan = Plan::new(&graph, &[node]);
+    let mut out = vec![0.0; close.len()];
+    Engine::new(plan, close.len(), 0).push(&[close], 1, |_, _, rows| out.copy_from_slice(rows));
+    out
+}
+
+#[test]
+fn the_first_and_the_last_of_a_row() {
+    let close = [3.0, f64::NAN, 1.0, 2.0, 2.0];
+    let of = |text: &str| row(text, &close).iter().map(|x| x.to_string()).collect::<Vec<_>>();
+    assert_eq!(of("top(close, 1)"), ["1", "NaN", "0", "0", "0"]);
+    assert_eq!(of("bottom(close, 1)"), ["0", "NaN", "1", "0", "0"]);
+    assert_eq!(of("top(close, 2)"), ["1", "NaN", "0", "0", "0"], "equals share rank 2.5");
+    assert_eq!(of("top(close, 3)"), ["1", "NaN", "0", "1", "1"]);
+    assert_eq!(of("bottom(close, 9)"), ["1", "NaN", "1", "1", "1"]);
+    assert!(parse("top(close, 0)", &names(), &mut Graph::new()).is_err());
+}
+
 #[test]
 fn values_by_hand() {
     let (close, volume) = ([1.0, 2.0, 4.0, 3.0], [10.0, 20.0, 10.0, 40.0]);
