@@ -181,7 +181,7 @@ fn a_section_was_read_when_it_is_seen_and_the_next_was_not_written() {
             let end = (section + 1) * SECTION;
             if end < bytes.len() {
                 // SAFETY: the copy is not going on while it asks, and `end` is inside.
-                let next = unsafe { at.add(end).read_volatile() };
+                let next = unsafe { at.wrapping_add(end).read_volatile() };
                 assert_eq!(next, UNTOUCHED, "{name}: section {section}");
             }
             calls += 1;
