@@ -28,6 +28,11 @@ PEERS = {
     "pyarrow csv": "csv_files.PyArrowCsv",
     "polars ipc": "scans.PolarsIpc",
     "parquet dataset": "scans.ParquetDataset",
+    "cenote factors": "cenote_factors.CenoteFactors",
+    "kunquant": "kunquant_engine.KunQuantEngine",
+    "pandas": "frame_engines.PandasFactors",
+    "polars": "frame_engines.PolarsFactors",
+    "bottleneck": "frame_engines.BottleneckFactors",
 }
 PR_SET_PDEATHSIG = 1
 

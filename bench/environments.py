@@ -1,7 +1,8 @@
 """The virtual environments in `.bench/`: made on first use, kept until their list changes.
 
-Two, because Vineyard's last wheel needs NumPy 1 and an older PyArrow. Ours is installed from
-the wheel that `make wheel` builds, and again whenever that wheel differs.
+Vineyard's last wheel needs NumPy 1 and an older PyArrow; KunQuant, which has no wheel for some
+machines, must not keep the others away. Ours is installed from the wheel that `make wheel`
+builds, and again whenever that wheel differs.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench.side import ROOT, VENV, VINEYARD_VENV
+from bench.side import KUNQUANT_VENV, ROOT, VENV, VINEYARD_VENV
 
 MAIN_PACKAGES = ["ray==2.60.0", "pyarrow", "pandas", "polars", "duckdb", "numpy", "psutil"]
 VINEYARD_PACKAGES = ["vineyard==0.24.2", "numpy<2", "pandas<2.2", "pyarrow<19", "setuptools<81"]
+KUNQUANT_PACKAGES = ["KunQuant==0.1.12", "bottleneck", "numpy"]
 PYTHON = "python3.11"
 INSTALL_LIMIT_S = 900
 BUILD_LIMIT_S = 1800
@@ -79,16 +81,18 @@ def install_ours() -> str | None:
 
 
 def prepare(build: bool) -> str | None:
-    """Makes both environments; None, or why no case can run at all.
+    """Makes the environments; None, or why no case can run at all.
 
     What merely keeps one side away is said here and again in that side's rows.
     """
     why = ensure(VENV, MAIN_PACKAGES)
     if why is not None:
         return f"cannot make .bench/venv: {why}"
-    why = ensure(VINEYARD_VENV, VINEYARD_PACKAGES)
-    if why is not None:
-        say(f"Vineyard cannot be installed, its rows will be skipped: {why}")
+    for name, folder, packages in (("Vineyard", VINEYARD_VENV, VINEYARD_PACKAGES),
+                                   ("KunQuant", KUNQUANT_VENV, KUNQUANT_PACKAGES)):
+        why = ensure(folder, packages)
+        if why is not None:
+            say(f"{name} cannot be installed, its rows will be skipped: {why}")
     if build:
         why = install_ours()
         if why is not None:

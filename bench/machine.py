@@ -72,6 +72,17 @@ def page_table_bytes(pid: int) -> int:
     return KIB * _kib_fields(f"/proc/{pid}/status")["VmPTE"]
 
 
+def begin_peak() -> int:
+    """Has the kernel forget this process' peak; bytes that are resident now."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return KIB * _kib_fields("/proc/self/status")["VmRSS"]
+
+
+def peak_bytes() -> int:
+    """The most that was resident since `begin_peak`."""
+    return KIB * _kib_fields("/proc/self/status")["VmHWM"]
+
+
 def _kib_fields(path: str) -> dict[str, int]:
     fields = {}
     for line in Path(path).read_text().splitlines():

@@ -19,6 +19,8 @@ from bench import machine
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".bench" / "venv"
 VINEYARD_VENV = ROOT / ".bench" / "vineyard"
+KUNQUANT_VENV = ROOT / ".bench" / "kunquant"
+VENV_OF = {"vineyard": VINEYARD_VENV, "kunquant": KUNQUANT_VENV, "bottleneck": KUNQUANT_VENV}
 CALL_LIMIT_S = 120.0
 CLOSE_LIMIT_S = 20.0
 
@@ -63,7 +65,7 @@ class Side:
         self.kind = kind
         self.version = "?"
         self.options: dict[str, Any] = {}
-        python = (VINEYARD_VENV if kind == "vineyard" else VENV) / "bin" / "python"
+        python = VENV_OF.get(kind, VENV) / "bin" / "python"
         if not python.exists():
             raise SideUnavailable(f"{kind}: no virtual environment at {python.parent.parent}")
         self._log = scratch / f"{kind.replace(' ', '-')}-{time.monotonic_ns()}.log"
