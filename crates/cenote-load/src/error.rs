@@ -455,6 +455,21 @@ pub enum LoadError {
         /// What was said.
         source: ParquetError,
     },
+    /// A time that is stored in INT96 lies outside 1677 to 2262.
+    #[error(
+        "`{file}` (row group {row_group}), column `{column}`: {seconds} s from 1970 are out of the \
+         range of nanoseconds (1677 to 2262), which INT96 becomes; --columns leaves the column out"
+    )]
+    Int96 {
+        /// The file.
+        file: FileName,
+        /// The row group, from 0.
+        row_group: usize,
+        /// The column.
+        column: String,
+        /// The first such time, in seconds from 1970.
+        seconds: i64,
+    },
 }
 
 /// How one can tell that a file is not whole Parquet.

@@ -8,7 +8,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
 
-use super::{Chunks, ParquetFile, ParquetPlan, check_rows};
+use super::{Chunks, ParquetFile, ParquetPlan, check_rows, int96};
 use crate::error::LoadError;
 use crate::file::InputFile;
 use crate::format::{Part, Take};
@@ -47,6 +47,7 @@ impl ParquetPlan {
             };
             let group =
                 Group { input: &input, file: parquet, number, batch_rows: batch_rows.min(rows) };
+            int96::check(file, &input, parquet, number, group.batch_rows)?;
             let mut found = 0;
             let mut declined = false;
             group.each(self.column_threads, &mut |batch| {

@@ -6,6 +6,7 @@ mod dialects;
 mod evolve;
 mod files;
 mod fuzz;
+mod int96;
 mod ipc;
 mod json;
 mod market_data;
