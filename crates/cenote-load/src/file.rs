@@ -142,7 +142,17 @@ impl InputFile {
     }
 
     pub(crate) fn io(&self, source: io::Error) -> LoadError {
-        LoadError::Io { file: self.name.clone(), source }
+        let file = self.name.clone();
+        let wrap = self.wrap;
+        // what neither the system nor the bound said, a decompressor did
+        let unpacking = source.raw_os_error().is_none()
+            && source.kind() != io::ErrorKind::FileTooLarge
+            && wrap != Wrap::None;
+        if unpacking {
+            LoadError::Unpack { file, wrap, source }
+        } else {
+            LoadError::Io { file, source }
+        }
     }
 
     /// Whether any range can be read at no more than its own cost.

@@ -86,4 +86,4 @@ pub use name::suggested_name;
 pub use options::{CsvOptions, MAX_THREADS, Options};
 pub use schema_text::{KNOWN_TYPES, SchemaTextError, parse_schema};
 pub use source::Source;
-pub use storage::{MAX_UNPACK_RATIO, UNPACK_FREE_BYTES};
+pub use storage::{MAX_UNPACK_RATIO, UNPACK_FREE_BYTES, Wrap};

@@ -4,6 +4,7 @@
 //! A compressed file is unpacked as it is read, and each reader counts: what unpacks to more
 //! than [`MAX_UNPACK_RATIO`] times its size is refused, since it was made to fill a disk.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -44,12 +45,30 @@ pub(crate) enum Place {
 
 /// What the bytes are compressed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wrap {
+#[non_exhaustive]
+pub enum Wrap {
+    /// Nothing.
     None,
+    /// gzip, of one member or several.
     Gzip,
+    /// Zstandard.
     Zstd,
+    /// bzip2.
     Bzip2,
+    /// xz.
     Xz,
+}
+
+impl fmt::Display for Wrap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Wrap::None => "uncompressed",
+            Wrap::Gzip => "gzip",
+            Wrap::Zstd => "zstd",
+            Wrap::Bzip2 => "bzip2",
+            Wrap::Xz => "xz",
+        })
+    }
 }
 
 impl Wrap {

@@ -117,7 +117,7 @@ pub(super) fn classify(text: &[u8]) -> u16 {
             iso(text).map_or(TEXT, |moment| moment.class)
         }
         [b'0'..=b'9' | b'+' | b'-' | b'.', ..] => number(text).unwrap_or(TEXT),
-        b"NaN" | b"nan" | b"inf" => FLOAT,
+        b"NaN" | b"nan" | b"inf" | b"Infinity" => FLOAT,
         // numbers, and only they, may have blanks around them
         [b' ' | b'\t', ..] => match classify(text.trim_ascii()) {
             class @ (INT | BIG | FLOAT) => class,
@@ -131,7 +131,7 @@ pub(super) fn classify(text: &[u8]) -> u16 {
 pub(super) fn number(text: &[u8]) -> Option<u16> {
     let text = text.trim_ascii_end();
     let unsigned = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
-    if unsigned == b"inf" {
+    if unsigned == b"inf" || unsigned == b"Infinity" {
         return (text[0] == b'-').then_some(FLOAT);
     }
     let whole = digits(unsigned);

@@ -90,7 +90,7 @@ mod tests {
         /// The standard library, on what inference admits.
         #[test]
         fn numbers_are_those_of_the_standard_library(
-            text in "[ \t]?[-+]?[0-9]{0,20}[.]?[0-9]{0,6}([eE][-+]?[0-9]{0,3})?[ ]?|nan|NaN|-?inf"
+            text in "[ \t]?[-+]?[0-9]{0,20}[.]?[0-9]{0,6}([eE][-+]?[0-9]{0,3})?[ ]?|nan|NaN|-?(inf|Infinity)"
         ) {
             let class = if text.is_empty() { infer::TEXT } else { infer::classify(text.as_bytes()) };
             let trimmed = text.trim_matches([' ', '\t']);

@@ -43,7 +43,9 @@ impl JsonPlan {
             cuts[file].push(cut);
         }
         if keys.0.is_empty() && options.schema.is_none() {
-            return Err(LoadError::Empty { file: files[0].name.clone() });
+            let file = files[0].name.clone();
+            let empty = cuts.iter().flatten().all(|cut| cut.rows == 0);
+            return Err(if empty { LoadError::Empty { file } } else { LoadError::NoKeys { file } });
         }
         let mut fields: Vec<Field> = keys.fields().iter().map(|f| f.as_ref().clone()).collect();
         for declared in options.schema.iter().flat_map(|schema| schema.fields()) {

@@ -139,7 +139,9 @@ fn a_declared_column_must_exist() {
 
 #[test]
 fn broken_text_is_named_by_line() {
-    assert!(message(b"a,b\n1,2\n3\n").ends_with("line 3: 1 fields where the first record has 2"));
+    assert!(message(b"a,b\n1,2\n3\n").ends_with("line 3: 1 field where the first record has 2"));
+    let preamble = message(b"# prices\na,b\n1,2\n");
+    assert!(preamble.contains("2 fields where the first record has 1; --skip-lines"), "{preamble}");
     assert!(
         message(b"a,b\r\n1,2\r\n3,4,5\r\n")
             .ends_with("line 3: 3 fields where the first record has 2")

@@ -181,7 +181,7 @@ fn truth_in_other_words() {
 fn short_records_are_filled_where_that_is_asked_for() {
     let text = b"a,b,c\n1,2,3\n4\n5,6\n";
     let error = load_csv(text, &Options::default()).unwrap_err().to_string();
-    assert!(error.contains("line 3: 1 fields where the first record has 3"), "{error}");
+    assert!(error.contains("line 3: 1 field where the first record has 3"), "{error}");
     let csv = CsvOptions { pad_ragged: true, ..CsvOptions::default() };
     assert_eq!(shown(&read(text, csv.clone())), "a,b,c\n1,2,3\n4,-,-\n5,6,-\n");
     let error = load_csv(b"a,b\n1,2,3\n", &with(csv)).unwrap_err().to_string();

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use cenote_load::{Kind, LoadError, Meter, Options, Source, Stage};
+use cenote_load::{Kind, LoadError, Meter, Options, Source, Stage, Wrap};
 use flate2::{Compression, write::GzEncoder};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
@@ -88,7 +88,9 @@ fn errors_in_an_archive_name_the_member() {
     assert!(matches!(load_one(&path), Err(LoadError::Archive { .. })));
     let cut = gzip(text.as_bytes());
     fs::write(folder.path().join("x.csv.gz"), &cut[..cut.len() - 20]).unwrap();
-    assert!(matches!(load_one(&folder.path().join("x.csv.gz")), Err(LoadError::Io { .. })));
+    let error = load_one(&folder.path().join("x.csv.gz")).unwrap_err();
+    assert!(matches!(error, LoadError::Unpack { wrap: Wrap::Gzip, .. }), "{error}");
+    assert!(error.to_string().contains("is not whole gzip: it is truncated"), "{error}");
 }
 
 #[test]

@@ -57,6 +57,7 @@ fn errors_name_the_line() {
     let text = case("[{\"a\":1}]\n");
     assert!(text.contains("line 1") && text.contains("jq -c '.[]'"), "{text}");
     assert!(case(" \n\n").contains("is empty"));
+    assert!(case("{}\n{}\n").contains("no key in any of its lines"));
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn types_widen_only_as_far_as_the_values_ask() {
         (&["0", "-7", "+3", " 5 ", "9223372036854775807"], DataType::Int64),
         (&["1", "2.5"], DataType::Float64),
         (&["1", "NaN", "-inf", ".5", "5.", "1e9", "-1.5E-3"], DataType::Float64),
+        (&["Infinity", "-Infinity", "0.5"], DataType::Float64),
         (&["1", "x"], DataType::Utf8),
         (&["2013-02-08", "0001-01-01", "9999-12-31"], DataType::Date32),
         (&["2013-02-30"], DataType::Utf8),
@@ -56,7 +57,7 @@ fn types_widen_only_as_far_as_the_values_ask() {
             assert!(parses(value, wanted), "{value} as {wanted}");
         }
     }
-    for text in ["-", "+", ".", "e5", "1e", "1.5.2", "--1", "+inf", "2013-2-8", "09:30:00"] {
+    for text in ["-", "+", ".", "e5", "1e", "1.5.2", "--1", "+inf", "INF", "2013-2-8", "09:30:00"] {
         assert_eq!(type_of(&[text]), DataType::Utf8, "{text}");
     }
 }
@@ -90,7 +91,7 @@ proptest! {
         texts in proptest::collection::vec(prop_oneof![
             "[ \t]?[-+]?[0-9]{0,20}[.]?[0-9]{0,4}([eE][-+]?[0-9]{0,4})?[ ]?",
             "[0-9]{4}-[0-1][0-9]-[0-3][0-9]([T ][0-2][0-9]:[0-5][0-9]:[0-6][0-9]([.][0-9]{0,10})?(Z| ?[-+][0-2][0-9](:?[0-9]{2})?)?)?",
-            "true|FALSE|NaN|inf|-inf|\\PC{0,12}",
+            "true|FALSE|NaN|-?(inf|Infinity)|\\PC{0,12}",
         ], 1..4)
     ) {
         let values: Vec<&str> = texts.iter().map(String::as_str).filter(|t| !t.is_empty()).collect();

@@ -1,5 +1,8 @@
 //! What can go wrong while loading, with the facts.
 
+mod parquet_fault;
+mod text;
+
 use std::io;
 use std::path::PathBuf;
 
@@ -9,6 +12,11 @@ use parquet::errors::ParquetError;
 use crate::csv::{MAX_COLUMNS, MAX_RECORD_BYTES};
 use crate::discover::{MAX_DEPTH, MAX_FILES};
 use crate::file::{FileName, Kind};
+use crate::storage::Wrap;
+
+pub use parquet_fault::ParquetFault;
+pub(crate) use text::clip;
+use text::{PREAMBLE, group, keys, list, message_at, numbers, part, quoted};
 
 /// Why files could not be loaded. Lines and columns count from 1.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +28,16 @@ pub enum LoadError {
         /// The file.
         file: FileName,
         /// What was said.
+        source: io::Error,
+    },
+    /// A compressed file is not whole, or is followed by something else.
+    #[error("`{file}` is not whole {wrap}: it is truncated, damaged, or followed by other bytes")]
+    Unpack {
+        /// The file.
+        file: FileName,
+        /// What it is compressed with.
+        wrap: Wrap,
+        /// What the decompressor said.
         source: io::Error,
     },
     /// A path is neither a file nor a folder; files are read twice, so a pipe cannot serve.
@@ -183,7 +201,11 @@ pub enum LoadError {
         offset: u64,
     },
     /// A record has more or fewer fields than the first one of its file.
-    #[error("`{file}`, line {line}: {found} fields where the first record has {expected}")]
+    #[error(
+        "`{file}`, line {line}: {found} field{} where the first record has {expected}{}",
+        if *found == 1 { "" } else { "s" },
+        if *expected == 1 { PREAMBLE } else { "" },
+    )]
     Ragged {
         /// The file.
         file: FileName,
@@ -382,6 +404,12 @@ pub enum LoadError {
         source: ArrowError,
     },
 
+    /// JSON lines without a key: there is no column.
+    #[error("`{file}` has no key in any of its lines: there is no column")]
+    NoKeys {
+        /// The first file.
+        file: FileName,
+    },
     /// A line is no JSON object, or holds what no type can.
     #[error("`{file}`, line {line}: {why}{}", quoted(text))]
     JsonLine {
@@ -470,77 +498,4 @@ pub enum LoadError {
         /// The first such time, in seconds from 1970.
         seconds: i64,
     },
-}
-
-/// How one can tell that a file is not whole Parquet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ParquetFault {
-    /// Shorter than magic, footer length and magic.
-    #[error("{bytes} bytes are too few for a footer")]
-    TooShort {
-        /// Its length.
-        bytes: u64,
-    },
-    /// The file does not begin with `PAR1`.
-    #[error("it begins with {found:02x?}, not with `PAR1`")]
-    Head {
-        /// What it begins with.
-        found: [u8; 4],
-    },
-    /// The file begins like Parquet and does not end like it.
-    #[error("it ends with {found:02x?}, not with `PAR1`: it is truncated (at {bytes} bytes)")]
-    Tail {
-        /// What it ends with.
-        found: [u8; 4],
-        /// Its length.
-        bytes: u64,
-    },
-    /// The file ends with `PARE`: its footer is encrypted.
-    #[error("its footer is encrypted")]
-    Encrypted,
-}
-
-/// Names listed up to here; then their number.
-const MAX_LISTED: usize = 20;
-
-fn list(names: &[String]) -> String {
-    let shown: Vec<String> =
-        names.iter().take(MAX_LISTED).map(|name| format!("`{}`", clip(name))).collect();
-    match names.len().saturating_sub(MAX_LISTED) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
-fn numbers(places: &[usize]) -> String {
-    places.iter().take(MAX_LISTED).map(usize::to_string).collect::<Vec<_>>().join(", ")
-}
-
-fn part(label: &str, names: &[String]) -> String {
-    if names.is_empty() { String::new() } else { format!("{label}{}", list(names)) }
-}
-
-fn keys(names: &[String]) -> String {
-    if names.is_empty() { "no columns".into() } else { list(names) }
-}
-
-fn quoted(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!(": `{text}`") }
-}
-
-fn message_at(message: Option<usize>) -> String {
-    message.map_or_else(String::new, |number| format!(" (message {number})"))
-}
-
-fn group(row_group: Option<usize>) -> String {
-    row_group.map_or_else(|| " (footer)".into(), |number| format!(" (row group {number})"))
-}
-
-/// The first 80 characters of a text, for an error.
-pub(crate) fn clip(text: &str) -> String {
-    match text.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into(),
-    }
 }
