@@ -5,7 +5,7 @@
 //! frame's own bytes, and it is here that types are compared and said.
 
 use arrow_schema::{Schema, SchemaRef};
-use cenote_arrow::decode_schema;
+use cenote_arrow::{decode_schema, encode_schema};
 use cenote_pool::manifest::schema_of;
 use cenote_pool::message::{Refusal, Request, Response, Which};
 use cenote_pool::protocol::heads::hash_name;
@@ -19,12 +19,23 @@ use crate::session::Session;
 /// How often a name may move while its schema is read.
 const TRIES_MAX: usize = 1000;
 
-/// The schema of a name's current version, also as its bytes; `None`: there is no such name.
-/// Reads the head of one manifest, however many parts the version has.
-pub(crate) fn schema_now(
+/// The schema with which `schema` is appended to a name, also as its bytes: the frame's own, if
+/// there is one.
+pub(crate) fn schema_to_append(
     session: &Session,
     name: &str,
-) -> Result<Option<(Vec<u8>, SchemaRef)>, Error> {
+    schema: SchemaRef,
+) -> Result<(Vec<u8>, SchemaRef), Error> {
+    let Some((bytes, known)) = schema_now(session, name)? else {
+        return Ok((encode_schema(&schema)?, schema));
+    };
+    compare(name, &known, &schema)?;
+    Ok((bytes, known))
+}
+
+/// The schema of a name's current version, also as its bytes; `None`: there is no such name.
+/// Reads the head of one manifest, however many parts the version has.
+fn schema_now(session: &Session, name: &str) -> Result<Option<(Vec<u8>, SchemaRef)>, Error> {
     let mut slots = Vec::with_capacity(1);
     session.slots(1, &mut slots)?;
     let found = read_schema(session, name, slots[0]);
@@ -76,7 +87,7 @@ fn read_schema(
 ///
 /// # Errors
 /// [`Error::Append`], with the first column that differs.
-pub(crate) fn compare(frame: &str, known: &Schema, new: &Schema) -> Result<(), Error> {
+fn compare(frame: &str, known: &Schema, new: &Schema) -> Result<(), Error> {
     let of = |schema: &Schema, at: usize| {
         schema.fields().get(at).map(|field| {
             let nulls = if field.is_nullable() { "" } else { ", never null" };

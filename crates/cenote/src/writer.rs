@@ -70,7 +70,7 @@ impl FrameWriter {
     ) -> Result<FrameWriter, Error> {
         cenote_pool::message::check_name(name)?;
         let (bytes, schema) = match if_exists {
-            IfExists::Append => schema_to_append(&session, name, schema)?,
+            IfExists::Append => append::schema_to_append(&session, name, schema)?,
             IfExists::Fail | IfExists::Replace => (encode_schema(&schema)?, schema),
         };
         let num_columns = u32::try_from(schema.fields().len()).unwrap_or(u32::MAX);
@@ -435,7 +435,7 @@ impl FrameWriter {
                 .change(|sequence| Request::Commit(Box::new(Commit { sequence, ..again })));
             let Err(Error::Refused(Refusal::Schema { .. })) = response else { return response };
             let schema = self.schema.clone();
-            commit.draft.schema = schema_to_append(&self.session, &self.name, schema)?.0;
+            commit.draft.schema = append::schema_to_append(&self.session, &self.name, schema)?.0;
         }
         Err(Refusal::Schema { name: self.name.clone(), version: 0 }.into())
     }
@@ -459,19 +459,6 @@ impl Drop for FrameWriter {
         }
         self.give_back_full();
     }
-}
-
-/// The schema with which `schema` is appended: the frame's own, if there is one.
-fn schema_to_append(
-    session: &Session,
-    name: &str,
-    schema: SchemaRef,
-) -> Result<(Vec<u8>, SchemaRef), Error> {
-    let Some((bytes, known)) = append::schema_now(session, name)? else {
-        return Ok((encode_schema(&schema)?, schema));
-    };
-    append::compare(name, &known, &schema)?;
-    Ok((bytes, known))
 }
 
 pub(crate) fn index(bytes: u64) -> usize {
