@@ -45,7 +45,7 @@
 //! | --- | --- |
 //! | `true`, `false` in any case | Boolean |
 //! | whole numbers that fit | Int64 |
-//! | numbers, `NaN`, `nan`, `inf`, `-inf` | Float64 |
+//! | numbers, `NaN`, `nan`, `inf`, `Infinity`, `-inf`, `-Infinity` | Float64 |
 //! | `2013-02-08` | Date32 |
 //! | `2013-02-08 09:30:00[.123456789]`, also with `T`, also mixed with dates | Timestamp of the coarsest unit that holds them all |
 //! | the same, every one with a zone (`Z`, `+01:00`) | Timestamp in UTC |

@@ -75,7 +75,7 @@ fn errors_in_an_archive_name_the_member() {
     let path = folder.path().join("x.zip");
     zip(&path, &[("a.csv", b"x,y\n1,2\n"), ("b.csv", b"x,y\n1\n")]);
     let text = load_one(&path).unwrap_err().to_string();
-    assert!(text.contains("x.zip: b.csv`, line 2: 1 fields"), "{text}");
+    assert!(text.contains("x.zip: b.csv`, line 2: 1 field where the first record has 2"), "{text}");
 
     // a flipped bit in the compressed data is found by the member's checksum
     let text = "x,y\n".to_owned() + &"1,2\n".repeat(10_000);

@@ -61,7 +61,7 @@ fn a_damaged_wrapper_names_the_file() {
         let cut = &bytes[..bytes.len() - 9];
         let folder = folder(&[(&format!("x.csv.{ending}"), cut)]);
         let error = load_one(folder.path()).unwrap_err();
-        assert!(matches!(error, LoadError::Io { .. }), "{ending}: {error:?}");
+        assert!(matches!(error, LoadError::Unpack { .. }), "{ending}: {error:?}");
         assert!(error.to_string().contains(&format!("x.csv.{ending}`")), "{error}");
     }
 }
