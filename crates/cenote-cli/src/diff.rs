@@ -3,6 +3,7 @@
 use cenote::{ColumnChange, Diff as Difference, Side};
 use cenote_region::quantity::ByteSize;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::args::PoolArgs;
@@ -18,6 +19,7 @@ use crate::which::named;
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
     /// The frame
+    #[arg(add = ArgValueCompleter::new(crate::complete::frames))]
     name: String,
     /// A version, by its number or tag
     a: String,

@@ -1,13 +1,13 @@
 //! `cenote export`: whole frames into one file.
 
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use cenote::{FrameInfo, Pool};
 use cenote_region::quantity::ByteSize;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::args::PoolArgs;
@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
 use crate::table::count;
+use crate::whole::WholeFile;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -27,15 +28,13 @@ Examples:
 The file is a tar archive of Arrow IPC streams with a checksum each. It holds the frames'
 current versions, and appears only once it is whole.";
 
-/// What a file's mode is before the process's umask.
-const MODE: u32 = 0o666;
-
 /// Write whole frames into one file, for `cenote import`
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ExportFrames {
     /// The frames
     #[arg(required_unless_present = "all", value_name = "NAME")]
+    #[arg(add = ArgValueCompleter::new(crate::complete::frames))]
     names: Vec<String>,
     /// All frames of the pool
     #[arg(long, conflicts_with = "names")]
@@ -76,15 +75,9 @@ impl ExportFrames {
         let failed = |error: &(dyn std::error::Error + 'static)| {
             Failure::doing(format_args!("write {}", self.output.display()), error)
         };
-        let folder = self.output.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let mut temporary = tempfile::Builder::new()
-            .prefix(".cenote-")
-            .permissions(std::fs::Permissions::from_mode(MODE))
-            .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .map_err(|error| failed(&error))?;
-        let num_rows = self.write(&pool, &frames, temporary.as_file_mut(), &interrupt)?;
-        let bytes = temporary.as_file().metadata().map_err(|error| failed(&error))?.len();
-        temporary.persist(&self.output).map_err(|error| failed(&error.error))?;
+        let mut whole = WholeFile::begin(&self.output).map_err(|error| failed(&error))?;
+        let num_rows = self.write(&pool, &frames, whole.file(), &interrupt)?;
+        let bytes = whole.finish().map_err(|error| failed(&error))?;
         let done = Done {
             path: self.output.clone(),
             frames: frames.into_iter().map(|frame| frame.name).collect(),

@@ -1,6 +1,7 @@
 //! `cenote keep`: which versions of a frame stay.
 
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::args::PoolArgs;
@@ -21,6 +22,7 @@ const DAYS_MAX: f64 = 36_525.0;
 #[derive(Debug, Args)]
 pub(crate) struct Keep {
     /// The frame
+    #[arg(add = ArgValueCompleter::new(crate::complete::frames))]
     name: String,
     /// So many of the newest versions, the current one included
     #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

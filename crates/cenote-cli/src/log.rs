@@ -3,6 +3,7 @@
 use cenote::{Keep, Made, VersionInfo, VersionState};
 use cenote_region::quantity::ByteSize;
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 
 use crate::args::PoolArgs;
 use crate::connect::connect;
@@ -18,6 +19,7 @@ use crate::table::{Align, Table, grouped};
 #[derive(Debug, Args)]
 pub(crate) struct Log {
     /// The frame
+    #[arg(add = ArgValueCompleter::new(crate::complete::frames))]
     name: String,
     #[command(flatten)]
     format: Format,

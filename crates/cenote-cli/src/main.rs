@@ -35,6 +35,7 @@ mod stop;
 mod table;
 mod tag;
 mod which;
+mod whole;
 
 use std::process::ExitCode;
 

@@ -5,9 +5,7 @@ mod dictionary;
 mod format;
 mod out;
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -20,14 +18,13 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::table::count;
+use crate::whole::WholeFile;
 use dictionary::Unified;
 use format::{Kind, Writer};
 use out::{Compression, Out};
 
 /// Rows are handed to a writer in so many at a time, so that Ctrl-C is soon heard.
 const ROWS_AT_ONCE: usize = 1 << 16;
-/// What a file's mode is before the process's umask.
-const MODE: u32 = 0o666;
 /// What the shell shows of a frame on its way to standard output.
 const STANDARD_OUTPUT: &str = "-";
 
@@ -134,17 +131,10 @@ pub(crate) fn save(
             outcome => outcome.map(|()| 0).map_err(|fault| fault.into_failure(path))?,
         }
     } else {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-        let mut temporary = tempfile::Builder::new()
-            .prefix(".cenote-")
-            .permissions(std::fs::Permissions::from_mode(MODE))
-            .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .map_err(|error| failed(&error))?;
-        let file: &mut File = temporary.as_file_mut();
-        write(frame, destination, file, interrupt, show).map_err(|f| f.into_failure(path))?;
-        let bytes = temporary.as_file().metadata().map_err(|error| failed(&error))?.len();
-        temporary.persist(path).map_err(|error| failed(&error.error))?;
-        bytes
+        let mut whole = WholeFile::begin(path).map_err(|error| failed(&error))?;
+        write(frame, destination, whole.file(), interrupt, show)
+            .map_err(|f| f.into_failure(path))?;
+        whole.finish().map_err(|error| failed(&error))?
     };
     Ok(Written {
         name: frame.name().to_owned(),

@@ -1,6 +1,7 @@
 //! `cenote tag`: a name for one version, which is kept as long as it has one.
 
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::args::PoolArgs;
@@ -14,6 +15,7 @@ use crate::output::{self, Format};
 #[derive(Debug, Args)]
 pub(crate) struct Tag {
     /// The frame
+    #[arg(add = ArgValueCompleter::new(crate::complete::frames))]
     name: String,
     /// The tag
     tag: String,

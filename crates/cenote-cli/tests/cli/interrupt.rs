@@ -1,4 +1,4 @@
-//! Ctrl-C at a put: nothing is left, whether it listens or is killed.
+//! Ctrl-C at a put, a get or an export: nothing is left, whether it listens or is killed.
 
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -76,4 +76,61 @@ fn while_it_waits_for_room() {
     assert_eq!(wait(&mut put), Some(130));
     assert!(began.elapsed() < Duration::from_secs(2));
     assert_eq!(scratch.settled(), before);
+}
+
+/// Waits until a process has written to a file of the test that has no name.
+fn wait_until_written(scratch: &Scratch, child: &mut Child) {
+    let unnamed = scratch.path("#");
+    let is_written = |descriptor: std::io::Result<std::fs::DirEntry>| {
+        let link = descriptor.ok()?.path();
+        let target = std::fs::read_link(&link).ok()?;
+        let ours = target.to_string_lossy().starts_with(&*unnamed.to_string_lossy());
+        (ours && std::fs::metadata(&link).ok()?.len() > 0).then_some(())
+    };
+    let descriptors = format!("/proc/{}/fd", child.id());
+    let began = Instant::now();
+    loop {
+        let found = std::fs::read_dir(&descriptors).into_iter().flatten().find_map(is_written);
+        if found.is_some() {
+            return;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was interrupted");
+        assert!(began.elapsed() < DEADLINE);
+    }
+}
+
+#[test]
+fn a_file_in_the_making_leaves_nothing() {
+    let scratch = Scratch::new();
+    let _daemon = scratch.serve(&["--capacity", "1GiB"]);
+    big(&scratch);
+    scratch.ok(&["put", "big.csv"]);
+    std::fs::remove_file(scratch.path("big.csv")).unwrap();
+    scratch.write("out", "before");
+    let names = || {
+        let entries = std::fs::read_dir(scratch.path("")).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    let mut tried = 0;
+    for arguments in
+        [&["get", "big", "-o", "out", "--format", "csv"][..], &["export", "big", "-o", "out"]]
+    {
+        for (signal, code) in [(Signal::KILL, None), (Signal::INT, Some(130))] {
+            let mut child = scratch.command(arguments).spawn().unwrap();
+            wait_until_written(&scratch, &mut child);
+            send(&child, signal);
+            assert_eq!(wait(&mut child), code, "{arguments:?}");
+            assert_eq!(names(), before, "{arguments:?}, {signal:?}");
+            assert_eq!(std::fs::read(scratch.path("out")).unwrap(), b"before");
+            tried += 1;
+        }
+        scratch.ok(arguments);
+        assert_eq!(names(), before);
+        assert!(std::fs::metadata(scratch.path("out")).unwrap().len() > 1 << 20);
+        scratch.write("out", "before");
+    }
+    assert_eq!(tried, 4);
 }

@@ -38,6 +38,10 @@ fn a_shell_completes_commands_and_frames() {
         ["prices", "prices_daily"],
         "{error}"
     );
+    for command in ["export", "log", "diff", "tag", "keep", "rm", "mv"] {
+        let (said, error) = complete(&format!("cenote {command} ret"));
+        assert_eq!(said.trim(), "returns", "{command}: {error}");
+    }
     let (said, error) = complete("cenote doc");
     assert_eq!(said.trim(), "doctor", "{error}");
     let (said, error) = complete("cenote put --rep");
