@@ -143,7 +143,10 @@ mod tests {
             let mut file = way(&path).unwrap();
             file.file().write_all(b"third").unwrap();
             drop(file);
-            assert_eq!((read(&path).unwrap(), names(folder.path())), (b"second".into(), vec!["x".into()]));
+            assert_eq!(
+                (read(&path).unwrap(), names(folder.path())),
+                (b"second".into(), vec!["x".into()])
+            );
             fs::remove_file(&path).unwrap();
         }
     }

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampSecondType;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
