@@ -2,7 +2,7 @@
 
 Ten operators, five windows (`bench.prices.FIFTY`). Beside the sum of what their parts cost alone,
 each in a run of its own: 50 rolling operators, 50 ranks, and the bytes of inputs and results at the
-speed of memcpy on one core, measured here too. CPU of all threads. Memory: what a first run adds
+speed of memcpy on one core, measured here too. CPU on one core. Memory: what a first run adds
 to the inputs, with 1,000, 2,000 and 4,000 rows.
 """
 

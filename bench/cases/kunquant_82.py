@@ -1,9 +1,9 @@
 """KunQuant's 82 of the 101 formulaic alphas, and ours: 1,000 symbols, 1,000 rows.
 
 KunQuant runs its own formulas with `no_fast_stat` (else one missing value spoils all that
-follows), float64, all cores; Cenote its own library, on a panel of the same fields. 3 % of the
-rows of a symbol are missing. CPU of all threads; what compiling costs stands apart. Memory is
-what a first run adds to inputs and, of KunQuant's, to the results, which it is given room for.
+follows), float64; Cenote its own library, on a panel of the same fields. 3 % of the rows of a
+symbol are missing. CPU on one core; what compiling costs stands apart. Memory is what a first run
+adds to inputs and, of KunQuant's, to the results, which it is given room for.
 """
 
 from __future__ import annotations

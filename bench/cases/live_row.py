@@ -1,6 +1,6 @@
 """One row pushed, one row of 82 alphas got: 1,000 symbols, after 300 rows of history.
 
-CPU of all threads a row, in Python: ours takes and gives NumPy arrays, KunQuant's stream too.
+CPU a row on one core, in Python: ours takes and gives NumPy arrays, KunQuant's stream too.
 """
 
 from __future__ import annotations

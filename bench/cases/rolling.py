@@ -1,8 +1,8 @@
 """Rolling sum, max, std and corr over 20 rows: 3,000 symbols, 1,000 rows.
 
 Beside bottleneck (symbol by symbol in memory, which is its best; it has no correlation), pandas
-(column by column) and KunQuant. 3 % of the rows of a symbol are missing. Nanoseconds of CPU a cell,
-all threads; results and their memory included.
+(column by column) and KunQuant. 3 % of the rows of a symbol are missing. Nanoseconds of CPU a cell
+on one core; results and their memory included.
 """
 
 from __future__ import annotations

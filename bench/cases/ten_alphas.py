@@ -2,7 +2,7 @@
 
 Beside KunQuant, whose formulas of these ten are the paper's but for a constant; and beside pandas
 and Polars, with as many symbols and a quarter of the rows: there ours is measured on those too.
-CPU of all threads. Memory is what a first run adds to inputs and, of KunQuant's, to results.
+CPU on one core. Memory is what a first run adds to inputs and, of KunQuant's, to results.
 """
 
 from __future__ import annotations

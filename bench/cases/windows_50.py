@@ -2,7 +2,7 @@
 
 The factor is `mean(rank(correlation(rank(close), rank(volume), 10)), n)`, n from 2 to 51: all but
 the last operator is common. The second has nothing common but its input: `stddev(returns, n)`.
-CPU of all threads.
+CPU on one core.
 """
 
 from __future__ import annotations

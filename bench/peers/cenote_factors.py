@@ -14,7 +14,7 @@ COPIED = 256 << 20
 class CenoteFactors(FactorEngine):
     """A panel in memory; the results are a stream of batches, each dropped when it has come."""
 
-    def open(self) -> str:
+    def version(self) -> str:
         import cenote
         import pyarrow
 

@@ -10,12 +10,16 @@ from typing import Any
 
 from bench import machine, measure, prices
 
+CORES = 1
+
 
 class FactorEngine(ABC):
-    """One engine in a process of its own.
+    """One engine in a process of its own, on one core: its CPU is then its own, without what
+    threads spend waiting for each other.
 
     | operation | answers |
     | --- | --- |
+    | `open()` | its version |
     | `load(rows, symbols)` | nothing: makes the prices (`bench.prices`) in the engine's form |
     | `prepare(job)` | nanoseconds of CPU, compilers included, until `job` can be run |
     | `peak(job)` | bytes that a run took at most beyond what there was before it |
@@ -26,6 +30,10 @@ class FactorEngine(ABC):
     def __init__(self) -> None:
         self._prices: dict[str, Any] = {}
         self._work: dict[str, Callable[[], Any]] = {}
+
+    def open(self) -> str:
+        measure.use_cores(CORES)  # before an engine counts them
+        return self.version()
 
     def close(self) -> None:
         self._work = {}
@@ -62,6 +70,10 @@ class FactorEngine(ABC):
 
     def take(self) -> None:
         """Puts the prices into the engine's form."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """Imports the engine; its name and version."""
 
     @abstractmethod
     def work(self, job: str) -> Callable[[], Any]:

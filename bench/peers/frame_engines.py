@@ -14,7 +14,7 @@ ROWS = prices.WINDOW
 class PandasFactors(FactorEngine):
     """Wide frames: a row a time, a column a symbol, column by column in memory."""
 
-    def open(self) -> str:
+    def version(self) -> str:
         import pandas
 
         return f"pandas {pandas.__version__}"
@@ -71,9 +71,9 @@ class PandasFactors(FactorEngine):
 
 
 class PolarsFactors(FactorEngine):
-    """A long frame, by symbol and then time; all cores. Missing is null, not NaN."""
+    """A long frame, by symbol and then time. Missing is null, not NaN."""
 
-    def open(self) -> str:
+    def version(self) -> str:
         import polars
 
         return f"polars {polars.__version__}"
@@ -150,7 +150,7 @@ class PolarsFactors(FactorEngine):
 class BottleneckFactors(FactorEngine):
     """Its moving windows along contiguous memory, its rank along rows."""
 
-    def open(self) -> str:
+    def version(self) -> str:
         import bottleneck
 
         return f"bottleneck {bottleneck.__version__}"

@@ -6,7 +6,6 @@ that follow. The runs write into matrices that were made, and touched, before.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -26,9 +25,9 @@ LANES = 4
 
 
 class KunQuantEngine(FactorEngine):
-    """Its own alphas, by its own default compiler flags, on all cores."""
+    """Its own alphas, by its own default compiler flags."""
 
-    def open(self) -> str:
+    def version(self) -> str:
         import importlib.metadata
         import shutil
 
@@ -38,7 +37,7 @@ class KunQuantEngine(FactorEngine):
         if shutil.which(cfake.CppCompilerConfig().compiler) is None:
             raise ImportError("KunQuant needs a C++ compiler at run time; there is no g++")
         self._runner = KunRunner
-        self._executor = KunRunner.createMultiThreadExecutor(len(os.sched_getaffinity(0)))
+        self._executor = KunRunner.createSingleThreadExecutor()
         return f"KunQuant {importlib.metadata.version('KunQuant')}"
 
     def _compile(self, job: str, layout: str) -> tuple[Any, list[str]]:
@@ -91,8 +90,7 @@ class KunQuantEngine(FactorEngine):
         module, self._needed = self._compile(job, "STREAM")
         symbols = self._prices["close"].shape[1]
         assert symbols % LANES == 0
-        executor = self._runner.createSingleThreadExecutor()
-        self._stream = self._runner.StreamContext(executor, module, symbols)
+        self._stream = self._runner.StreamContext(self._executor, module, symbols)
         self._handles = {name: self._stream.queryBufferHandle(name)
                          for name in [*self._needed, *module.getOutputNames()]}
         self._outputs = module.getOutputNames()
