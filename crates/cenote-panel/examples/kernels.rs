@@ -42,6 +42,13 @@ fn main() {
         let (x, y) = (g.field("x"), g.field("y"));
         g.add(Op::Window2(Window2::Corr, 20), vec![x, y])
     });
+    case("Corr 10 of two ranks", &|g| {
+        let ranks = ["x", "y"].map(|field| {
+            let field = g.field(field);
+            g.add(RowOp::Rank.into(), vec![field])
+        });
+        g.add(Op::Window2(Window2::Corr, 10), ranks.to_vec())
+    });
     case("x × y", &|g| {
         let (x, y) = (g.field("x"), g.field("y"));
         g.add(Op::Binary(Binary::Mul), vec![x, y])

@@ -238,7 +238,7 @@ impl Tile {
         let state = |op: &Op| match *op {
             Op::Window(window, rows) => TileState::Window(State::one(window, rows, width)),
             Op::Window2(window, rows) => TileState::Window(State::two(window, rows, width)),
-            Op::OfRanks(window, rows) => TileState::Window(State::ranks(window, rows)),
+            Op::OfRanks(window, rows) => TileState::Window(State::ranks(window, rows, width)),
             Op::EwmMean(alpha) => TileState::Ewm(f64::from_bits(alpha), vec![f64::NAN; width]),
             _ => TileState::Ewm(f64::NAN, Vec::new()),
         };

@@ -27,7 +27,7 @@ enum Kernel {
     Fold1(Window, TwoStack),
     Fold2(Window2, TwoStack),
     Order(Window),
-    Ranks(Window2),
+    Ranks(Window2, TwoStack),
     Shape(Window),
 }
 
@@ -50,15 +50,18 @@ impl State {
     }
 
     /// The same of two ranks of rows, each with its count.
-    pub(crate) fn ranks(op: Window2, rows: u32) -> State {
-        State { kernel: Kernel::Ranks(op), rows }
+    pub(crate) fn ranks(op: Window2, rows: u32, width: usize) -> State {
+        let stack = TwoStack::new(ranks::parts(op), rows, width);
+        State { kernel: Kernel::Ranks(op, stack), rows }
     }
 
     /// Bytes.
     pub(crate) fn memory(&self) -> usize {
         match &self.kernel {
-            Kernel::Fold1(_, stack) | Kernel::Fold2(_, stack) => stack.memory(),
-            Kernel::Delay | Kernel::Order(_) | Kernel::Ranks(_) | Kernel::Shape(_) => 0,
+            Kernel::Fold1(_, stack) | Kernel::Fold2(_, stack) | Kernel::Ranks(_, stack) => {
+                stack.memory()
+            }
+            Kernel::Delay | Kernel::Order(_) | Kernel::Shape(_) => 0,
         }
     }
 
@@ -74,8 +77,8 @@ impl State {
             (Kernel::Fold2(op, stack), [x, y]) => folds::two(*op, stack, [x, y], ordinal, out),
             (Kernel::Order(Window::Rank), [x]) => order::rank(x, rows, ordinal, out),
             (Kernel::Order(_), [x]) => order::median(x, rows, ordinal, out),
-            (Kernel::Ranks(op), &[x, n, y, m]) => {
-                ranks::of(*op, [x, n, y, m], rows, ordinal, out);
+            (Kernel::Ranks(op, stack), &[x, n, y, m]) => {
+                ranks::of(*op, stack, [x, n, y, m], ordinal, out);
             }
             (Kernel::Shape(op), [x]) => shape::of(*op == Window::Kurt, x, rows, ordinal, out),
             _ => out.fill(f64::NAN),

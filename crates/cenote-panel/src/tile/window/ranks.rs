@@ -2,140 +2,137 @@
 //!
 //! Products of ranks are often equal, and what follows is often a rank: then the rounding of
 //! a sum would decide who is first. Here each value is made of the places behind the ranks,
-//! which are halves of whole numbers. Where a row has as many symbols as the other rows of the
-//! window, all sums are of whole numbers, exact, and there is one rounding at the end (two of
-//! a correlation): equal values have equal bits, as long as rows² × symbols² stays below 2^51
-//! (and but for products that a correlation's quotient rounds in twice the length).
-//! Where the number changes within a window, sums are kept in [`Twice`] the length.
+//! which are halves of whole numbers, in units of the anchor's row (see [`fold`]): twice a
+//! place, times the anchor's count of symbols, by its own row's count. Where all rows of the
+//! window have as many symbols these are whole numbers, and so are the sums, exactly; there is
+//! one rounding at the end (two of a correlation). Where the number changes all is kept in
+//! [`Twice`] the length, which is enough for equal values to have equal bits, but for chances
+//! of one in millions.
+//!
+//! [`fold`]: super::fold
 
 use super::super::history::History;
+use super::fold::{Fold, TwoStack};
 use crate::op::Window2;
 use crate::twice::Twice;
-use crate::wide::wide;
 
-/// Symbols that are counted at once.
-const LANES: usize = 8;
+/// Inputs: the first rank and how many have one, the second and likewise.
+type Ranks = [f64; 4];
 
-/// Whole numbers up to here are exact.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
-/// Sums over a window of twice the places, of each lane.
-#[derive(Default)]
-struct Sums {
-    x: [f64; LANES],
-    y: [f64; LANES],
-    xy: [f64; LANES],
-    xx: [f64; LANES],
-    yy: [f64; LANES],
-}
-
-/// `inputs`: the first rank and how many have one, the second, and likewise.
-pub(super) fn of(op: Window2, inputs: [&History; 4], rows: u32, ordinal: u64, out: &mut [f64]) {
-    wide(
-        #[inline(always)]
-        || {
-            for from in (0..out.len()).step_by(LANES) {
-                let lanes = LANES.min(out.len() - from);
-                let newest = inputs.map(|input| lane(input.row(ordinal), from, lanes));
-                let mut sums = Sums::default();
-                let mut alike = [true; LANES];
-                for back in 0..u64::from(rows) {
-                    let [r, n, q, m] =
-                        inputs.map(|input| lane(input.row_before(ordinal, back), from, lanes));
-                    for i in 0..LANES {
-                        // What is missing is alike to nothing.
-                        alike[i] &= (n[i] == newest[1][i]) & (m[i] == newest[3][i]);
-                        let (x, y) = (whole(r[i] * n[i] * 2.0), whole(q[i] * m[i] * 2.0));
-                        sums.x[i] += x;
-                        sums.y[i] += y;
-                        sums.xy[i] += x * y;
-                        sums.xx[i] += x * x;
-                        sums.yy[i] += y * y;
-                    }
-                }
-                for i in 0..lanes {
-                    out[from + i] = if alike[i] {
-                        exact(op, &sums, i, f64::from(rows), newest[1][i] * newest[3][i])
-                    } else {
-                        long(op, inputs, rows, ordinal, from + i)
-                    };
-                }
-            }
-        },
-    );
-}
-
-#[inline(always)]
-fn lane(row: &[f64], from: usize, lanes: usize) -> [f64; LANES] {
-    if let Ok(whole) = <[f64; LANES]>::try_from(&row[from..from + lanes]) {
-        return whole;
+/// Numbers a symbol that an operator keeps.
+pub(super) fn parts(op: Window2) -> usize {
+    match op {
+        Window2::Cov => COV,
+        _ => CORR,
     }
-    let mut padded = [f64::NAN; LANES];
-    padded[..lanes].copy_from_slice(&row[from..from + lanes]);
-    padded
 }
 
-/// The whole number that a product of a rank and a count is but for its rounding.
+const COV: usize = 6;
+const CORR: usize = 10;
+
+/// The output at row `ordinal`.
+pub(super) fn of(
+    op: Window2,
+    stack: &mut TwoStack,
+    inputs: [&History; 4],
+    ordinal: u64,
+    out: &mut [f64],
+) {
+    let n = stack.rows_f64();
+    match op {
+        Window2::Cov => stack.step(&Cov { n }, inputs, ordinal, out),
+        _ => stack.step(&Corr { n }, inputs, ordinal, out),
+    }
+}
+
+/// Twice the place behind a rank among `n`, in units of a row of `of`: the whole number itself
+/// where both are the same.
 #[inline(always)]
-fn whole(x: f64) -> f64 {
+fn place(rank: f64, n: f64, of: f64) -> Twice {
+    // What the product of rank and count is but for its rounding.
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 × 2 ^ 52
-    (x + SHIFT) - SHIFT
+    let place = (rank * n * 2.0 + SHIFT) - SHIFT;
+    // At most 2 n², a whole number.
+    Twice::quotient(place * of, n)
 }
 
-/// From sums of twice the places; `counts` is the product of both counts.
 #[inline(always)]
-fn exact(op: Window2, sums: &Sums, i: usize, rows: f64, counts: f64) -> f64 {
-    let xy = rows * sums.xy[i] - sums.x[i] * sums.y[i];
-    if op == Window2::Cov {
-        return xy / (4.0 * counts * rows * (rows - 1.0));
+fn add<const C: usize>(a: [f64; C], b: [f64; C]) -> [f64; C] {
+    let mut sums = [0.0; C];
+    for c in (0..C).step_by(2) {
+        let sum = Twice::new(a[c], a[c + 1]).plus(Twice::new(b[c], b[c + 1]));
+        (sums[c], sums[c + 1]) = (sum.high, sum.low);
     }
-    let xx = rows * sums.xx[i] - sums.x[i] * sums.x[i];
-    let yy = rows * sums.yy[i] - sums.y[i] * sums.y[i];
-    if xx == 0.0 || yy == 0.0 {
-        return f64::NAN;
-    }
-    // xy ÷ √(xx yy) would round differently for equal values: 3 ÷ √18 and 1 ÷ √2, say.
-    let square = if xx * yy < EXACT {
-        xy * xy / (xx * yy)
-    } else {
-        (Twice::from(xy) * Twice::from(xy) / (Twice::from(xx) * Twice::from(yy))).high
-    };
-    square.min(1.0).sqrt().copysign(xy) + 0.0
-}
-
-/// The same where counts differ from row to row. Missing where anything is.
-#[inline(never)]
-fn long(op: Window2, inputs: [&History; 4], rows: u32, ordinal: u64, symbol: usize) -> f64 {
-    let zero = Twice::from(0.0);
-    let [mut x, mut y, mut xy, mut xx, mut yy] = [zero; 5];
-    for back in 0..u64::from(rows) {
-        let [r, n, q, m] = inputs.map(|input| input.row_before(ordinal, back)[symbol]);
-        let a = Twice::from(whole(r * n * 2.0)) / Twice::from(n * 2.0);
-        let b = Twice::from(whole(q * m * 2.0)) / Twice::from(m * 2.0);
-        (x, y) = (x + a, y + b);
-        (xy, xx, yy) = (xy + a * b, xx + a * a, yy + b * b);
-    }
-    if !(x.high + y.high).is_finite() {
-        return f64::NAN;
-    }
-    let n = Twice::from(f64::from(rows));
-    let xy = moment(n, xy, x * y);
-    if op == Window2::Cov {
-        return (xy / (n * (n - Twice::from(1.0)))).high;
-    }
-    let (xx, yy) = (moment(n, xx, x * x), moment(n, yy, y * y));
-    if xx.high <= 0.0 || yy.high <= 0.0 {
-        return f64::NAN;
-    }
-    let square = (xy * xy / (xx * yy)).high;
-    square.min(1.0).sqrt().copysign(xy.high) + 0.0
+    sums
 }
 
 /// n × products − product, or 0 where that is all rounding.
-fn moment(n: Twice, products: Twice, product: Twice) -> Twice {
+#[inline(always)]
+fn moment(n: f64, products: Twice, product: Twice) -> Twice {
     const ROUNDING: f64 = 1e-27;
-    let found = n * products - product;
-    if found.high.abs() <= ROUNDING * product.high { Twice::from(0.0) } else { found }
+    let found = products * Twice::from(n) - product;
+    let is_rounding = found.high.abs() <= ROUNDING * product.high;
+    Twice::new(
+        if is_rounding { 0.0 } else { found.high },
+        if is_rounding { 0.0 } else { found.low },
+    )
+}
+
+/// Σx, Σy, Σxy.
+struct Cov {
+    n: f64,
+}
+
+impl Fold<4, COV> for Cov {
+    #[inline(always)]
+    fn lift(&self, [r, n, q, m]: Ranks, [_, n0, _, m0]: Ranks, _: f64) -> [f64; COV] {
+        let (x, y) = (place(r, n, n0), place(q, m, m0));
+        let xy = x * y;
+        [x.high, x.low, y.high, y.low, xy.high, xy.low]
+    }
+    #[inline(always)]
+    fn join(&self, a: [f64; COV], b: [f64; COV]) -> [f64; COV] {
+        add(a, b)
+    }
+    #[inline(always)]
+    fn finish(&self, sums: [f64; COV], _: Ranks, [_, n0, _, m0]: Ranks, _: f64) -> f64 {
+        let [x, x1, y, y1, xy, xy1] = sums;
+        let (x, y, xy) = (Twice::new(x, x1), Twice::new(y, y1), Twice::new(xy, xy1));
+        let xy = moment(self.n, xy, x * y);
+        xy.by(4.0 * (n0 * m0) * self.n * (self.n - 1.0))
+    }
+}
+
+/// As [`Cov`], and Σx², Σy².
+struct Corr {
+    n: f64,
+}
+
+impl Fold<4, CORR> for Corr {
+    #[inline(always)]
+    fn lift(&self, [r, n, q, m]: Ranks, [_, n0, _, m0]: Ranks, _: f64) -> [f64; CORR] {
+        let (x, y) = (place(r, n, n0), place(q, m, m0));
+        let (xy, xx, yy) = (x * y, x * x, y * y);
+        [x.high, x.low, y.high, y.low, xy.high, xy.low, xx.high, xx.low, yy.high, yy.low]
+    }
+    #[inline(always)]
+    fn join(&self, a: [f64; CORR], b: [f64; CORR]) -> [f64; CORR] {
+        add(a, b)
+    }
+    #[inline(always)]
+    fn finish(&self, sums: [f64; CORR], _: Ranks, _: Ranks, _: f64) -> f64 {
+        let [x, x1, y, y1, xy, xy1, xx, xx1, yy, yy1] = sums;
+        let (x, y) = (Twice::new(x, x1), Twice::new(y, y1));
+        let xy = moment(self.n, Twice::new(xy, xy1), x * y);
+        let xx = moment(self.n, Twice::new(xx, xx1), x * x);
+        let yy = moment(self.n, Twice::new(yy, yy1), y * y);
+        // xy ÷ √(xx yy) would round differently for equal values: 3 ÷ √18 and 1 ÷ √2, say.
+        let square = (xy * xy).ratio(xx * yy);
+        let square = if square > 1.0 { 1.0 } else { square };
+        let r = square.sqrt().copysign(xy.high) + 0.0;
+        // A constant has no correlation. What is missing compares as false, and is missing.
+        if (xx.high <= 0.0) | (yy.high <= 0.0) { f64::NAN } else { r }
+    }
 }
 
 #[cfg(test)]
