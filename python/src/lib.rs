@@ -29,6 +29,7 @@ mod notes;
 mod panel;
 mod part;
 mod pool;
+mod put;
 mod pyarrow;
 mod raise;
 mod report;

@@ -1,4 +1,5 @@
-//! Versions: which one is meant, what is said of each, what a put adds to it.
+//! Versions: which one is meant, what is said of each, what a put adds to it; and the methods of
+//! `Pool` that are about them.
 
 use std::time::Duration;
 
@@ -8,7 +9,9 @@ use cenote::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::door;
 use crate::frame::Frame;
+use crate::pool::Pool;
 use crate::raise::argument;
 
 /// How a version is to be written, as `put` and `writer` are told.
@@ -193,4 +196,93 @@ fn side<'py>(py: Python<'py>, side: &Side) -> PyResult<Bound<'py, PyDict>> {
     dict.set_item("num_partitions", side.num_partitions)?;
     dict.set_item("created_ns", side.created_ns)?;
     Ok(dict)
+}
+
+#[pymethods]
+impl Pool {
+    /// The versions of a frame that can be had, oldest first, as dicts: those of `log`.
+    ///
+    /// Raises: FrameNotFound.
+    #[pyo3(signature = (name, /))]
+    fn versions<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for info in &door::call(py, || self.inner().versions(name))? {
+            list.append(version(py, info)?)?;
+        }
+        Ok(list)
+    }
+
+    /// What is known of a frame's versions, oldest first, as dicts: version, state ("current",
+    /// "kept", "gone": only this is left; "lost"), tags, num_rows, num_columns, nbytes (0 if
+    /// gone), created_ns (since 1970), source, and what made it: append (rows were added),
+    /// command, user, host, pid, files (path, bytes, modified_ns, checksum), expression,
+    /// inputs (name, version), note. Of those that are gone the last 32.
+    ///
+    /// Raises: FrameNotFound.
+    #[pyo3(signature = (name, /))]
+    fn log<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for info in &door::call(py, || self.inner().log(name))?.versions {
+            list.append(version(py, info)?)?;
+        }
+        Ok(list)
+    }
+
+    /// Sets which versions of a frame are kept: the newest `versions`, the current one
+    /// included, and those that were current in the last `days`; and always those with a tag.
+    /// One version, the current one, is kept unless said. Others go at once.
+    ///
+    /// Raises: FrameNotFound, ArgumentError.
+    #[pyo3(signature = (name, /, versions=None, *, days=None))]
+    fn keep(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        versions: Option<u32>,
+        days: Option<f64>,
+    ) -> PyResult<()> {
+        if versions.is_none() && days.is_none() || versions == Some(0) {
+            return Err(argument(py, "keep takes versions=, from 1 on, or days=, or both"));
+        }
+        let seconds = days.map(|days| Duration::try_from_secs_f64(days * 86_400.0));
+        let seconds = seconds.transpose().map_err(|_| argument(py, "days= is not from 0 on"))?;
+        let seconds = seconds.map(|seconds| seconds.as_secs());
+        let keep = cenote::Keep { versions: versions.unwrap_or(1), seconds };
+        door::call(py, || self.inner().keep(name, keep))
+    }
+
+    /// Gives a version the tag, the current one unless said, and returns its number. It is kept
+    /// as long as it has one. If another version had the tag, it has it no more.
+    ///
+    /// Raises: FrameNotFound, VersionNotFound, ArgumentError (the tag is no name).
+    #[pyo3(signature = (name, tag, /, version=None))]
+    fn tag(&self, py: Python<'_>, name: &str, tag: &str, version: Option<u64>) -> PyResult<u64> {
+        door::call(py, || self.inner().tag(name, tag, version))
+    }
+
+    /// Takes a tag away. Its version goes if nothing else keeps it.
+    ///
+    /// Raises: FrameNotFound, VersionNotFound: no such tag.
+    #[pyo3(signature = (name, tag, /))]
+    fn untag(&self, py: Python<'_>, name: &str, tag: &str) -> PyResult<()> {
+        door::call(py, || self.inner().untag(name, tag))
+    }
+
+    /// In what two versions of a frame differ, as a dict: from and to (version, num_rows,
+    /// nbytes, num_partitions, created_ns), shared_bytes (of chunks that both have), columns
+    /// (name, from, to: their types, None where it is not there), is_reordered.
+    ///
+    /// `a`, `b`: version numbers or tags. Raises: FrameNotFound, VersionNotFound.
+    #[pyo3(signature = (name, a, b, /))]
+    fn diff<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        a: &Bound<'py, PyAny>,
+        b: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (a, b) = (named(a)?, named(b)?);
+        let diff = door::call(py, || self.inner().diff(name, a, b))?;
+        diff(py, &diff)
+    }
 }

@@ -161,3 +161,24 @@ def test_frames_that_exist(pool: cenote.Pool) -> None:
     with pool.writer("t", {"x": "int64"}, replace=True, source="a writer") as writer:
         writer.write({"x": [2]})
     assert writer.version == 2 and pool.frames()[0]["source"] == "a writer"
+
+
+def test_a_writer_that_expects_a_version(pool: cenote.Pool) -> None:
+    with pool.writer("t", {"x": "int64"}, expect_version=0) as writer:
+        writer.write({"x": [1]})
+    with pool.writer("t", {"x": "int64"}, expect_version=1) as writer:
+        writer.write({"x": [2]})
+    assert (writer.version, pool["t"].to_arrow()["x"].to_pylist()) == (2, [2])
+    # somebody comes between: it is the commit that finds out
+    late = pool.writer("t", {"x": "int64"}, append=True, expect_version=2)
+    late.write({"x": [3]})
+    pool.put("t", {"x": [9]}, replace=True)
+    before = contents(pool)
+    with pytest.raises(cenote.VersionConflict, match="is at version 3, and 2 was expected") as caught:
+        late.commit()
+    assert (caught.value.expected, caught.value.found, late.version) == (2, 3, None)
+    with pytest.raises(cenote.VersionConflict):
+        with pool.writer("t", {"x": "int64"}, expect_version=0) as writer:
+            writer.write({"x": [4]})
+    assert pool["t"].to_arrow()["x"].to_pylist() == [9]
+    assert contents(pool) == before

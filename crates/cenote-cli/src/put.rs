@@ -5,7 +5,7 @@ mod name;
 pub(crate) mod watch;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use cenote::{Error, IfExists, Pool, Refusal, SourceFile};
 use cenote_load::{InputFile, Kind, Options, Source};
@@ -68,7 +68,8 @@ pub(crate) struct Put {
     /// Only these columns, in this order
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     columns: Option<Vec<String>>,
-    /// Parquet, Arrow: files may lack columns (null there), and types are widened without loss
+    /// Files may lack columns (null there), and types of Parquet and Arrow are widened without
+    /// loss
     #[arg(long)]
     evolve: bool,
     /// Make no columns of folders called key=value
@@ -94,6 +95,8 @@ struct Done {
     source_bytes: u64,
     num_files: usize,
     num_skipped: usize,
+    /// What `Notice` has to say.
+    notices: Vec<String>,
     seconds: f64,
 }
 
@@ -135,6 +138,7 @@ impl Put {
             let skipped = count(done.num_skipped as u64, "file");
             output::note(&format!("{skipped} skipped: hidden, empty or of no known format"));
         }
+        done.notices.iter().for_each(|notice| output::note(notice));
         output::print(&done.line())
     }
 
@@ -169,6 +173,7 @@ impl Put {
         let (num_rows, nbytes) = (writer.num_rows(), writer.nbytes());
         // From here on the frame is either there or not; Ctrl-C would not say which.
         watch.check()?;
+        let notices = watch.meter().notices().iter().map(ToString::to_string).collect();
         let version = writer.commit().map_err(failed)?;
         let seconds = began.elapsed().as_secs_f64();
         Ok(Done {
@@ -180,6 +185,7 @@ impl Put {
             source_bytes,
             num_files,
             num_skipped,
+            notices,
             seconds,
         })
     }
@@ -218,15 +224,10 @@ impl Put {
 
 /// What is remembered of a file.
 pub(crate) fn source_file(file: &InputFile) -> SourceFile {
-    let path =
-        std::path::absolute(file.name().path()).unwrap_or_else(|_| file.name().path().to_owned());
-    let modified = std::fs::metadata(file.name().path()).and_then(|m| m.modified());
-    let modified = modified.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let member = file.name().member().map(|member| format!("!{member}")).unwrap_or_default();
     SourceFile {
-        path: format!("{}{member}", path.display()),
+        path: file.absolute(),
         bytes: file.bytes(),
-        modified_ns: modified.map_or(0, |m| u64::try_from(m.as_nanos()).unwrap_or(u64::MAX)),
+        modified_ns: file.modified_ns(),
         checksum: None,
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::LoadError;
 use crate::storage::{Place, Wrap};
@@ -139,6 +139,24 @@ impl InputFile {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Its path from the root, a member's behind `!`.
+    #[must_use]
+    pub fn absolute(&self) -> String {
+        let path = self.name.path();
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let member = self.name.member().map(|member| format!("!{member}")).unwrap_or_default();
+        format!("{}{member}", path.display())
+    }
+
+    /// When it, or its archive, was last written, in nanoseconds since 1970; 0 where that is
+    /// not known.
+    #[must_use]
+    pub fn modified_ns(&self) -> u64 {
+        let modified = std::fs::metadata(self.name.path()).and_then(|found| found.modified());
+        let since = modified.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 
     pub(crate) fn io(&self, source: io::Error) -> LoadError {

@@ -9,6 +9,7 @@ use arrow_schema::SchemaRef;
 
 use crate::error::LoadError;
 use crate::file::InputFile;
+use crate::notice::Notice;
 
 /// What one thread decodes in one go.
 #[derive(Debug, Clone)]
@@ -41,6 +42,11 @@ pub(crate) trait Format: Debug + Send + Sync {
     /// The byte between the fields of CSV, where it was neither told nor a comma.
     fn found_delimiter(&self) -> Option<u8> {
         None
+    }
+
+    /// What a user may want to know of what was decoded.
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
     }
 
     /// With the types that all values ask for which were seen, and the files that remain.

@@ -52,6 +52,8 @@
 //! | anything else | Utf8 |
 //! | nothing: every field is empty | Utf8, all null |
 //!
+//! A number beyond the range of Float64 (`1e400`) is an error; `inf` is a value. Where a value
+//! makes a column text that had another type up to it, [`Meter::notices`] says so.
 //! Whole numbers with a leading zero (`037833100`, an identifier) and those beyond 64 bits
 //! stay Utf8: as numbers they would lose digits. An empty field is null, in Utf8 columns
 //! too; CSV cannot tell it from an empty string. [`Options::schema`] overrides any column.
@@ -70,6 +72,7 @@ mod join;
 mod json;
 mod meter;
 mod name;
+mod notice;
 mod options;
 mod parquet;
 mod schema_text;
@@ -83,7 +86,8 @@ pub use error::{LoadError, ParquetFault};
 pub use file::{FileName, InputFile, Kind, UnknownFormat};
 pub use meter::{Meter, Progress, Stage};
 pub use name::suggested_name;
-pub use options::{CsvOptions, MAX_THREADS, Options};
+pub use notice::Notice;
+pub use options::{CsvOptions, DialectError, MAX_THREADS, Options};
 pub use schema_text::{KNOWN_TYPES, SchemaTextError, parse_schema};
 pub use source::Source;
 pub use storage::{MAX_UNPACK_RATIO, UNPACK_FREE_BYTES, Wrap};

@@ -1,7 +1,9 @@
 //! How far a load has come, readable from another thread, and the way to stop it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::notice::Notice;
 
 /// What a load is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,7 @@ struct Counters {
     rows: AtomicU64,
     file: AtomicU64,
     cancelled: AtomicBool,
+    notices: Mutex<Vec<Notice>>,
 }
 
 impl Meter {
@@ -83,6 +86,16 @@ impl Meter {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancelled()
+    }
+
+    /// What the load had to say beside its rows, once it has come to its end.
+    #[must_use]
+    pub fn notices(&self) -> Vec<Notice> {
+        self.0.notices.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn tell(&self, notices: Vec<Notice>) {
+        *self.0.notices.lock().unwrap_or_else(PoisonError::into_inner) = notices;
     }
 
     pub(crate) fn cancelled(&self) -> bool {

@@ -26,8 +26,9 @@ pub struct Options {
     pub format: Option<Kind>,
     /// Only these columns, in this order. Parquet decodes no others. Default all.
     pub columns: Option<Vec<String>>,
-    /// Whether files may have different columns (those that a file lacks are null) and
-    /// types that widen without loss. Default false: a difference is an error.
+    /// Whether files may have different columns (those that a file lacks are null), and
+    /// Parquet and Arrow types that widen without loss. Default false: a difference is an error.
+    /// CSV is then opened file by file before it is decoded; JSON lines need it not.
     pub evolve: bool,
     /// Whether folders called `key=value` below the one that was named are columns. Default
     /// true.
@@ -126,7 +127,41 @@ impl Default for Options {
     }
 }
 
+/// Characters of a dialect that cannot be told apart. Options are named as Python writes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DialectError {
+    /// One is a line end.
+    #[error("{0} cannot be a line end")]
+    LineEnd(&'static str),
+    /// Two are the same.
+    #[error("{0} and {1} are the same character")]
+    Same(&'static str, &'static str),
+}
+
 impl Options {
+    /// Whether each character of CSV has one meaning.
+    ///
+    /// # Errors
+    /// [`DialectError`]: one has none, or two.
+    pub fn check_dialect(&self) -> Result<(), DialectError> {
+        let csv = &self.csv;
+        let taken = [("delimiter", self.delimiter), ("quote", csv.quote), ("escape", csv.escape)];
+        for (at, (name, byte)) in taken.iter().enumerate() {
+            if matches!(byte, Some(b'\n' | b'\r')) {
+                return Err(DialectError::LineEnd(name));
+            }
+            let twice = taken[..at].iter().find(|(_, other)| byte.is_some() && other == byte);
+            if let Some((other, _)) = twice {
+                return Err(DialectError::Same(other, name));
+            }
+        }
+        if csv.thousands == Some(csv.decimal) {
+            return Err(DialectError::Same("decimal", "thousands"));
+        }
+        Ok(())
+    }
+
     pub(crate) fn threads(&self) -> usize {
         let wanted = self.threads.or_else(|| available_parallelism().ok());
         wanted.map_or(1, NonZero::get).min(MAX_THREADS)

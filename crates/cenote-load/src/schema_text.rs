@@ -83,6 +83,25 @@ pub fn parse_schema(text: &str) -> Result<Schema, SchemaTextError> {
     Ok(Schema::new(fields))
 }
 
+/// A column and its type as [`parse_schema`] reads them.
+pub(crate) fn entry(column: &str, data_type: &DataType) -> String {
+    let quoted = column.contains([',', ':', '"', '[', '(']) || column.trim() != column;
+    let name = if quoted { format!("\"{}\"", column.replace('"', "\"\"")) } else { column.into() };
+    format!("{name}:{}", type_text(data_type))
+}
+
+/// What [`parse_schema`] calls a type that CSV can be inferred to have.
+pub(crate) fn type_text(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Boolean => "bool".into(),
+        DataType::Timestamp(unit, zone) => {
+            let zone = zone.as_ref().map(|zone| format!(", {zone}")).unwrap_or_default();
+            format!("timestamp[{unit}{zone}]")
+        }
+        other => other.to_string().to_ascii_lowercase(),
+    }
+}
+
 /// Splits at `at` outside of double quotes and brackets.
 fn split(text: &str, at: char) -> Result<Vec<&str>, SchemaTextError> {
     let (mut parts, mut start, mut open) = (Vec::new(), 0, Vec::new());

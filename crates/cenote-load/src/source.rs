@@ -69,6 +69,9 @@ impl Source {
                 }
             }
             let widened = source.format.is_widened();
+            if !widened {
+                meter.tell(source.format.notices());
+            }
             source = source.wider()?;
             source.rows = (!widened).then_some(decoded);
         }
@@ -114,7 +117,11 @@ impl Source {
             let again = self.clone();
             match into(self.schema(), self.batches()) {
                 Err(_) if again.format.is_widened() => self = again.wider()?,
-                outcome => return outcome,
+                Ok(loaded) => {
+                    again.meter.tell(again.format.notices());
+                    return Ok(loaded);
+                }
+                failed => return failed,
             }
         }
     }

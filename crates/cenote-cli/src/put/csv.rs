@@ -1,6 +1,6 @@
 //! How the CSV files of `cenote put` are written.
 
-use cenote_load::{CsvOptions, Options, parse_schema};
+use cenote_load::{CsvOptions, DialectError, Options, parse_schema};
 use clap::Args;
 
 use crate::failure::Failure;
@@ -95,9 +95,10 @@ impl Csv {
             false_values: self.false_values.clone(),
         };
         let delimiter = one_byte("delimiter", self.delimiter)?;
-        check(&csv, delimiter)?;
         let (header, null_values) = (!self.no_header, self.null_values.clone());
-        Ok(Options { schema, delimiter, header, null_values, csv, ..Options::default() })
+        let options = Options { schema, delimiter, header, null_values, csv, ..Options::default() };
+        options.check_dialect().map_err(unclear)?;
+        Ok(options)
     }
 }
 
@@ -109,21 +110,18 @@ fn one_byte(option: &str, character: Option<char>) -> Result<Option<u8>, Failure
     character.map(u8::try_from).transpose().map_err(|_| not_one(option))
 }
 
-/// Each character has one meaning.
-fn check(csv: &CsvOptions, delimiter: Option<u8>) -> Result<(), Failure> {
-    let taken = [("--delimiter", delimiter), ("--quote", csv.quote), ("--escape", csv.escape)];
-    for (at, (name, byte)) in taken.iter().enumerate() {
-        if matches!(byte, Some(b'\n' | b'\r')) {
-            return Err(Failure::usage(format!("{name} cannot be a line end")));
+/// The same in the words of the command line.
+fn unclear(error: DialectError) -> Failure {
+    match error {
+        DialectError::LineEnd(name) => Failure::usage(format!("--{name} cannot be a line end")),
+        DialectError::Same(a, b) => {
+            let failure = Failure::usage(format!("--{a} and --{b} are the same character"));
+            if a == "decimal" {
+                failure.hint("--decimal is a dot where nothing else is said")
+            } else {
+                failure
+            }
         }
-        let twice = taken[..at].iter().find(|(_, other)| byte.is_some() && other == byte);
-        if let Some((other, _)) = twice {
-            return Err(Failure::usage(format!("{other} and {name} are the same character")));
-        }
+        other => Failure::usage(other.to_string()),
     }
-    if csv.thousands == Some(csv.decimal) {
-        let text = "--decimal and --thousands are the same character";
-        return Err(Failure::usage(text).hint("--decimal is a dot where nothing else is said"));
-    }
-    Ok(())
 }

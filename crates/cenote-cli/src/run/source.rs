@@ -10,6 +10,7 @@ use cenote_panel::{METADATA, Panel, PanelError, Pivot, Wide};
 
 use super::file::{Asked, PanelSource};
 use crate::failure::Failure;
+use crate::output;
 use crate::put::{source_file, watch::Watch};
 
 /// A panel, and where it comes from.
@@ -97,5 +98,6 @@ fn load(paths: &[PathBuf], watch: &Watch) -> Result<Loaded, Failure> {
         })
         .map_err(ended)?;
     watch.check()?;
+    watch.meter().notices().iter().for_each(|notice| output::note(&notice.to_string()));
     Ok((schema, batches, files))
 }

@@ -23,7 +23,7 @@ fn says_what_and_where_and_leaves_no_trace() {
     scratch.write("latin.csv", b"a,b\n1,x\n2,caf\xe9\n");
     scratch.fails(&["put", "latin.csv"], 1, &["latin.csv", "line 3", "field 2", "not UTF-8"]);
     scratch.write("ragged.csv", "a,b\n1,2\n3\n");
-    scratch.fails(&["put", "ragged.csv"], 1, &["ragged.csv", "line 3", "1 fields"]);
+    scratch.fails(&["put", "ragged.csv"], 1, &["ragged.csv", "line 3", "1 field where"]);
     scratch.write("empty.csv", "");
     scratch.fails(&["put", "empty.csv"], 1, &["empty.csv", "empty"]);
     scratch.fails(&["put", "nowhere"], 1, &["nowhere"]);

@@ -16,6 +16,7 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 use super::block::Block;
 use super::declared::Declared;
 use super::infer::{FAR, INT, NUMBER, Seen};
+use super::look::Look;
 use super::moment;
 use super::rules::{Rules, Ticks};
 use super::value;
@@ -101,13 +102,13 @@ impl Column {
         block: &Block<'_>,
         column: usize,
         rules: &Rules,
-        seen: &mut Seen,
+        look: &mut Look,
     ) -> Result<(), Misfit> {
         if let Values::Nothing(rows) = self.values
             && !block.column(column).all(|text| rules.is_null(text))
         {
-            classify(block, column, rules, seen);
-            if !seen.is_text() {
+            look.classify(block, column, rules);
+            if !look.seen.is_text() {
                 return Err(Misfit::Wider);
             }
             // a column without values is text as well
@@ -129,13 +130,22 @@ impl Column {
                 let whole = rules.classify(text) & INT != 0;
                 whole.then(|| rules.with_number(text, value::whole))??
             }),
-            Values::Float(values) if rules.is_plain() => {
-                fill(block, column, rules, values, nulls, value::float)
+            Values::Float(values) => {
+                let before = values.len();
+                let taken = if rules.is_plain() {
+                    fill(block, column, rules, values, nulls, value::held)
+                } else {
+                    fill(block, column, rules, values, nulls, |text| {
+                        let number = rules.classify(text) & NUMBER != 0;
+                        number.then(|| rules.with_number(text, value::held))??
+                    })
+                };
+                let row = values.len() - before;
+                if taken.is_none() && rules.is_number(block.column(column).nth(row)) {
+                    look.is_beyond(row);
+                }
+                taken
             }
-            Values::Float(values) => fill(block, column, rules, values, nulls, |text| {
-                let number = rules.classify(text) & NUMBER != 0;
-                number.then(|| rules.with_number(text, value::float))??
-            }),
             Values::Date(values) => {
                 let mut far = false;
                 let taken = fill(block, column, rules, values, nulls, |text| {
@@ -149,7 +159,7 @@ impl Column {
                     i32::try_from(moment.seconds / 86_400).ok()
                 });
                 if far {
-                    seen.merge(Seen::FAR_DATES);
+                    look.seen.merge(Seen::FAR_DATES);
                 }
                 taken
             }
@@ -168,7 +178,7 @@ impl Column {
             }
             Values::Text { offsets, bytes, big } => {
                 if *big {
-                    classify(block, column, rules, seen);
+                    look.classify(block, column, rules);
                 }
                 texts(block, column, rules, offsets, bytes, nulls);
                 Some(())
@@ -178,9 +188,26 @@ impl Column {
             }
         };
         taken.ok_or_else(|| {
-            classify(block, column, rules, seen);
+            look.classify(block, column, rules);
             Misfit::Wider
         })
+    }
+
+    /// Takes rows of a file that has no such column.
+    pub(super) fn take_nulls(&mut self, rows: usize) {
+        self.nulls.append_n_nulls(rows);
+        match &mut self.values {
+            Values::Nothing(all) => *all += rows,
+            Values::Bool(values) => values.append_n(rows, false),
+            Values::Int(values) | Values::Time { values, .. } => extend(values, rows),
+            Values::Float(values) => extend(values, rows),
+            Values::Date(values) => extend(values, rows),
+            Values::Text { offsets, .. } => {
+                let end = offsets.last().copied().unwrap_or(0);
+                offsets.resize(offsets.len() + rows, end);
+            }
+            Values::Declared(values) => values.take_nulls(rows),
+        }
     }
 
     /// The array of all that was taken; the column is empty then.
@@ -217,6 +244,10 @@ impl Column {
     }
 }
 
+fn extend<T: Clone + Default>(values: &mut Vec<T>, rows: usize) {
+    values.resize(values.len() + rows, T::default());
+}
+
 fn taken<T: arrow_buffer::ArrowNativeType>(values: &mut Vec<T>) -> ScalarBuffer<T> {
     std::mem::take(values).into()
 }
@@ -227,15 +258,6 @@ fn timestamps<T: ArrowTimestampType>(
     zone: Option<Arc<str>>,
 ) -> Result<ArrayRef, ArrowError> {
     Ok(Arc::new(PrimitiveArray::<T>::try_new(values, nulls)?.with_timezone_opt(zone)))
-}
-
-/// What the values of one column look like.
-pub(super) fn classify(block: &Block<'_>, column: usize, rules: &Rules, seen: &mut Seen) {
-    for text in block.column(column) {
-        if !rules.is_null(text) {
-            seen.add(text, rules);
-        }
-    }
 }
 
 fn fill<T: Copy + Default>(

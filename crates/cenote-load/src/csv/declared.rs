@@ -55,10 +55,15 @@ impl Declared {
             DataType::UInt16 => parsed::<UInt16Type>(data_type),
             DataType::UInt32 => parsed::<UInt32Type>(data_type),
             DataType::UInt64 => parsed::<UInt64Type>(data_type),
-            DataType::Float16 => parsed::<Float16Type>(data_type),
-            DataType::Float32 => parsed::<Float32Type>(data_type),
+            DataType::Float16 => reals::<Float16Type>(
+                data_type,
+                <<Float16Type as ArrowPrimitiveType>::Native>::is_infinite,
+            ),
+            DataType::Float32 => reals::<Float32Type>(data_type, f32::is_infinite),
             DataType::Float64 => numbers::<Float64Type>(data_type, |text| {
-                value::float(text.as_bytes()).or_else(|| Float64Type::parse(text))
+                let rare = || Float64Type::parse(text);
+                let is_held = |v: &f64| v.is_finite() || !value::has_digit(text.as_bytes());
+                value::held(text.as_bytes()).or_else(rare).filter(is_held)
             }),
             &DataType::Decimal128(precision, scale) => {
                 numbers::<Decimal128Type>(data_type, move |text| {
@@ -111,6 +116,10 @@ impl Declared {
         Ok(())
     }
 
+    pub(super) fn take_nulls(&mut self, rows: usize) {
+        (0..rows).for_each(|_| self.0.null());
+    }
+
     pub(super) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
         self.0.finish(nulls)
     }
@@ -151,6 +160,14 @@ fn numbers<T: ArrowPrimitiveType>(
     read: impl Fn(&str) -> Option<T::Native> + Send + 'static,
 ) -> Box<dyn Take> {
     Box::new(Primitive::<T, _> { values: Vec::new(), wanted: wanted.clone(), number: true, read })
+}
+
+/// Numbers that are not made infinite.
+fn reals<T: Parser>(wanted: &DataType, is_infinite: fn(T::Native) -> bool) -> Box<dyn Take> {
+    let is_held = move |value: &T::Native, text: &str| {
+        !is_infinite(*value) || !value::has_digit(text.as_bytes())
+    };
+    numbers::<T>(wanted, move |text| T::parse(text).filter(|value| is_held(value, text)))
 }
 
 fn parsed<T: Parser>(wanted: &DataType) -> Box<dyn Take> {

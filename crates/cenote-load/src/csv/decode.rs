@@ -10,7 +10,7 @@ use super::column::{Column, Misfit};
 use super::dialect::Dialect;
 use super::encoding::with_utf8;
 use super::head;
-use super::infer::Seen;
+use super::look::{Look, Origin};
 use super::plan::{CsvPlan, Inner, Layout, Piece, Split};
 use super::text::Text;
 use super::{BLOCK_BYTES, MAX_PART_BYTES, MAX_RECORD_BYTES};
@@ -37,6 +37,11 @@ pub(super) enum FaultKind {
     TooLong,
     TooManyColumns,
     Value {
+        column: String,
+        text: String,
+        wanted: arrow_schema::DataType,
+    },
+    Beyond {
         column: String,
         text: String,
         wanted: arrow_schema::DataType,
@@ -71,13 +76,16 @@ pub(super) fn explain(input: &InputFile, dialect: &Dialect, fault: Fault) -> Loa
         FaultKind::Value { column, text, wanted } => {
             LoadError::Value { file, line, column, text, wanted }
         }
+        FaultKind::Beyond { column, text, wanted } => {
+            LoadError::Beyond { file, line, column, text, wanted }
+        }
         FaultKind::Array(source) => LoadError::Csv { file, line, source },
         FaultKind::Other(error) => *error,
     }
 }
 
 /// The line of the byte at an offset, from 1. Every kind of line end counts.
-fn line_at(file: &InputFile, dialect: &Dialect, offset: u64) -> Result<u64, LoadError> {
+pub(super) fn line_at(file: &InputFile, dialect: &Dialect, offset: u64) -> Result<u64, LoadError> {
     head::with_text(file, dialect, |reader, _| {
         let (mut reader, mut line, mut before) = (reader.take(offset), 1, 0);
         let mut buffer = vec![0; BLOCK_BYTES];
@@ -107,7 +115,7 @@ impl CsvPlan {
             let input = &plan.files[piece.file];
             let outcome = match &piece.split {
                 None => worker.whole_file(input, piece).and_then(|()| worker.hand_on(take)),
-                Some(split) => worker.linked(input, split),
+                Some(split) => worker.linked(input, piece.file, split),
             };
             match outcome {
                 Ok(true) => {}
@@ -120,7 +128,7 @@ impl CsvPlan {
             .flush()
             .and_then(|()| worker.hand_on(take))
             .map_err(|fault| explain(input, &plan.dialect, fault))?;
-        plan.tell(&worker.seen, worker.fits);
+        plan.tell(&worker.looks, worker.fits);
         Ok(())
     }
 }
@@ -129,7 +137,7 @@ impl CsvPlan {
 struct Worker<'a> {
     plan: &'a Inner,
     columns: Vec<Column>,
-    seen: Vec<Seen>,
+    looks: Vec<Look>,
     /// No value has asked for a wider type.
     fits: bool,
     cutter: Cutter,
@@ -145,7 +153,7 @@ impl<'a> Worker<'a> {
         let mut worker = Self {
             plan,
             columns: Vec::new(),
-            seen: Vec::new(),
+            looks: Vec::new(),
             fits: true,
             cutter: Cutter::default(),
             buffer: Vec::new(),
@@ -165,7 +173,7 @@ impl<'a> Worker<'a> {
                 None => Column::inferred(*seen, &self.plan.rules),
             })
             .collect();
-        self.seen = vec![Seen::default(); self.columns.len()];
+        self.looks = self.plan.seen.iter().map(|seen| Look::new(*seen)).collect();
         (self.fits, self.rows, self.bytes) = (true, 0, 0);
         self.ready.clear();
     }
@@ -180,7 +188,7 @@ impl<'a> Worker<'a> {
                 None => plan.is_blank(piece.file),
                 Some(head) => {
                     let layout = plan.layout(input, &head)?;
-                    worker.records(input, &mut text, &layout, u64::MAX)?;
+                    worker.records(input, piece.file, &mut text, &layout, u64::MAX)?;
                 }
             }
             Ok(())
@@ -196,10 +204,10 @@ impl<'a> Worker<'a> {
     }
 
     /// One piece of a file, once it is certain where it begins. False: it is not needed.
-    fn linked(&mut self, input: &InputFile, split: &Split) -> Result<bool, Fault> {
+    fn linked(&mut self, input: &InputFile, number: usize, split: &Split) -> Result<bool, Fault> {
         let promise = split.chain.promise(split.index);
         let guessed = (split.index == 0 || split.chain.guesses())
-            .then(|| self.piece(input, split, None))
+            .then(|| self.piece(input, number, split, None))
             .transpose();
         let before = split.index.checked_sub(1).map(|before| split.chain.end_of(before));
         let Some(begin) = before.unwrap_or(Some(split.layout.body)) else { return Ok(false) };
@@ -210,7 +218,7 @@ impl<'a> Worker<'a> {
             _ => {
                 split.chain.miss();
                 self.reset();
-                self.piece(input, split, Some(begin))
+                self.piece(input, number, split, Some(begin))
                     .map(|(_, end)| end)
                     .map_err(|(_, fault)| fault)
             }
@@ -226,6 +234,7 @@ impl<'a> Worker<'a> {
     fn piece(
         &mut self,
         input: &InputFile,
+        number: usize,
         split: &Split,
         begin: Option<u64>,
     ) -> Result<(u64, u64), (u64, Fault)> {
@@ -245,7 +254,7 @@ impl<'a> Worker<'a> {
                 start = guessed.map_or(u64::MAX, |_| text.offset());
             }
             if start != u64::MAX {
-                outcome = self.records(input, &mut text, layout, limit);
+                outcome = self.records(input, number, &mut text, layout, limit);
             }
             Ok(())
         });
@@ -261,6 +270,7 @@ impl<'a> Worker<'a> {
     fn records(
         &mut self,
         input: &InputFile,
+        number: usize,
         text: &mut Text<'_>,
         layout: &Layout,
         limit: u64,
@@ -274,7 +284,8 @@ impl<'a> Worker<'a> {
             let room = usize::try_from(limit - offset).unwrap_or(usize::MAX).min(bytes.len());
             let mut cutter = std::mem::take(&mut self.cutter);
             let cut = cutter.cut(bytes, room, text.ended(), layout.width, &plan.dialect);
-            let taken = self.block(&cutter, &bytes[..cut.bytes], bytes, layout);
+            let origin = Origin { file: input, number, offset };
+            let taken = self.block(&origin, &cutter, &bytes[..cut.bytes], bytes, layout);
             self.cutter = cutter;
             taken.map_err(|(at, kind)| Fault { offset: offset + at as u64, kind })?;
             if let Some(ragged) = cut.ragged {
@@ -315,6 +326,7 @@ impl<'a> Worker<'a> {
     /// Takes the values of a block into the columns.
     fn block(
         &mut self,
+        origin: &Origin<'_>,
         cutter: &Cutter,
         raw: &[u8],
         text: &[u8],
@@ -337,18 +349,27 @@ impl<'a> Worker<'a> {
             let expected = expected.min(4) * rows;
             self.columns.iter_mut().for_each(|column| column.reserve(expected));
         }
-        let columns = self.columns.iter_mut().zip(&mut self.seen).zip(&layout.map);
-        for (at, ((column, seen), &place)) in columns.enumerate() {
-            match column.take(&block, place, &self.plan.rules, seen) {
+        let columns = self.columns.iter_mut().zip(&mut self.looks).zip(&layout.map);
+        for (at, ((column, look), &place)) in columns.enumerate() {
+            let Some(place) = place else {
+                column.take_nulls(rows);
+                continue;
+            };
+            let taken = column.take(&block, place, &self.plan.rules, look);
+            look.settle(origin, &block, place, cutter);
+            match taken {
                 Ok(()) => {}
                 Err(Misfit::Wider) => self.fits = false,
                 Err(Misfit::Row(row)) => {
                     let text = block.column(place).nth(row).unwrap_or_default();
                     let field = self.plan.schema.field(at);
-                    let kind = FaultKind::Value {
-                        column: field.name().clone(),
-                        text: clip(&String::from_utf8_lossy(text)),
-                        wanted: field.data_type().clone(),
+                    let (column, wanted) = (field.name().clone(), field.data_type().clone());
+                    let beyond = wanted.is_floating() && self.plan.rules.is_number(Some(text));
+                    let text = clip(&String::from_utf8_lossy(text));
+                    let kind = if beyond {
+                        FaultKind::Beyond { column, text, wanted }
+                    } else {
+                        FaultKind::Value { column, text, wanted }
                     };
                     return Err((cutter.start(row), kind));
                 }
@@ -371,9 +392,9 @@ impl<'a> Worker<'a> {
         }
         if !self.fits || self.plan.is_widened() {
             // of no use any more, and perhaps not even equally long
-            let (seen, fits) = (std::mem::take(&mut self.seen), self.fits);
+            let (looks, fits) = (std::mem::take(&mut self.looks), self.fits);
             self.reset();
-            (self.seen, self.fits) = (seen, fits);
+            (self.looks, self.fits) = (looks, fits);
             return Ok(());
         }
         let fault = |source| Fault { offset: 0, kind: FaultKind::Array(source) };

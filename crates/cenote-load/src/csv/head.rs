@@ -6,11 +6,10 @@ use arrow_schema::DataType;
 use encoding_rs::Encoding;
 
 use super::block::Cutter;
-use super::column::classify;
 use super::decode::{Fault, FaultKind, explain};
 use super::dialect::Dialect;
 use super::encoding::with_utf8;
-use super::infer::Seen;
+use super::look::{Look, Origin};
 use super::plan::Inner;
 use super::records::{Fields, record, skip};
 use super::text::Text;
@@ -262,7 +261,12 @@ pub(super) fn declared(
 }
 
 /// What the first records of a file hold.
-pub(super) fn sample(plan: &Inner, file: &InputFile, seen: &mut [Seen]) -> Result<(), LoadError> {
+pub(super) fn sample(
+    plan: &Inner,
+    file: &InputFile,
+    number: usize,
+    looks: &mut [Look],
+) -> Result<(), LoadError> {
     with_text(file, &plan.dialect, |reader, _| {
         let mut buffer = Vec::new();
         let mut text = Text::new(reader, &mut buffer, 0);
@@ -275,8 +279,11 @@ pub(super) fn sample(plan: &Inner, file: &InputFile, seen: &mut [Seen]) -> Resul
         let bytes = text.bytes();
         cutter.cut(bytes, bytes.len(), text.ended(), layout.width, &plan.dialect);
         let block = cutter.block(bytes);
-        for (seen, &column) in seen.iter_mut().zip(&layout.map) {
-            classify(&block, column, &plan.rules, seen);
+        let origin = Origin { file, number, offset: text.offset() };
+        for (look, column) in looks.iter_mut().zip(&layout.map) {
+            let Some(column) = *column else { continue };
+            look.classify(&block, column, &plan.rules);
+            look.settle(&origin, &block, column, &cutter);
         }
         Ok(())
     })

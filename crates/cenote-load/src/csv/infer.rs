@@ -71,6 +71,11 @@ impl Seen {
         self.0 |= other.0;
     }
 
+    /// Both together.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// The type; of nothing, Utf8.
     pub(crate) fn data_type(self) -> DataType {
         let only = |bits: u16| self.0 & !bits == 0;

@@ -22,6 +22,7 @@ mod encoding;
 mod head;
 mod index;
 mod infer;
+mod look;
 mod moment;
 mod pattern;
 mod plan;
@@ -37,6 +38,7 @@ use arrow_schema::SchemaRef;
 use crate::error::LoadError;
 use crate::file::InputFile;
 use crate::format::{Format, Part, Take, Wider};
+use crate::notice::Notice;
 
 pub(crate) use plan::CsvPlan;
 
@@ -76,6 +78,10 @@ impl Format for CsvPlan {
 
     fn found_delimiter(&self) -> Option<u8> {
         Self::found_delimiter(self)
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        CsvPlan::notices(self)
     }
 
     fn is_widened(&self) -> bool {

@@ -6,15 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::chain::Chain;
+use super::decode::{Fault, FaultKind, explain, line_at};
 use super::dialect::{Dialect, sniff};
 use super::head::{self, Head};
 use super::infer::Seen;
+use super::look::{Look, Turn};
 use super::rules::Rules;
 use super::{MAX_PART_BYTES, MIN_PART_BYTES};
 use crate::error::LoadError;
 use crate::file::InputFile;
 use crate::join::column_order;
 use crate::meter::Meter;
+use crate::notice::Notice;
 use crate::options::Options;
 
 /// Files whose first records are looked at.
@@ -46,8 +49,10 @@ pub(super) struct Inner {
     pub(super) seen: Vec<Seen>,
     pub(super) schema: SchemaRef,
     pub(super) parts: Vec<Vec<Piece>>,
+    /// For each that is taken: the value that made it text, as far as is known.
+    turns: Vec<Option<Turn>>,
     /// What decoding has seen, and where the types turn out too narrow.
-    found: Mutex<Vec<Seen>>,
+    found: Mutex<Vec<Look>>,
     widened: AtomicBool,
     blank: Mutex<Vec<usize>>,
 }
@@ -77,8 +82,8 @@ pub(super) struct Split {
 pub(super) struct Layout {
     /// Fields of a record.
     pub(super) width: usize,
-    /// For each column that is taken, which one of the file it is.
-    pub(super) map: Vec<usize>,
+    /// For each column that is taken, which one of the file it is; none: the file lacks it.
+    pub(super) map: Vec<Option<usize>>,
     /// Where the first record begins.
     pub(super) body: u64,
 }
@@ -118,7 +123,19 @@ impl CsvPlan {
         let Some((first, head)) = first else {
             return Err(LoadError::Empty { file: files[0].name.clone() });
         };
-        let columns = head::columns(&files[first].name, &head.names, options)?;
+        let mut columns = head::columns(&files[first].name, &head.names, options)?;
+        if options.evolve {
+            for file in &files[first + 1..] {
+                if meter.cancelled() {
+                    return Err(LoadError::Cancelled);
+                }
+                let Some(head) = head::read(file, options, &dialect)? else { continue };
+                let more = head::columns(&file.name, &head.names, options)?;
+                let fresh = more.into_iter().filter(|name| !columns.contains(name));
+                let fresh: Vec<String> = fresh.collect();
+                columns.extend(fresh);
+            }
+        }
         let taken = head::taken(&files[first].name, &columns, options)?;
         let names: Vec<&String> = taken.iter().map(|&at| &columns[at]).collect();
         let declared = head::declared(&names, &columns, options)?;
@@ -132,6 +149,7 @@ impl CsvPlan {
             columns,
             taken,
             declared,
+            turns: vec![None; seen.len()],
             seen,
             schema: Arc::new(Schema::empty()),
             parts: Vec::new(),
@@ -169,10 +187,21 @@ impl CsvPlan {
         let inner = &*self.0;
         let blank = inner.blank.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let files = inner.files.iter().enumerate().filter(|(at, _)| !blank.contains(at));
-        let mut seen = inner.seen.clone();
+        let (mut seen, mut turns) = (inner.seen.clone(), inner.turns.clone());
         let found = inner.found.lock().unwrap_or_else(PoisonError::into_inner);
-        for (seen, found) in seen.iter_mut().zip(&*found) {
-            seen.merge(*found);
+        for (at, look) in found.iter().enumerate() {
+            seen[at].merge(look.seen);
+            turns[at] = turns[at].take().or_else(|| look.turn.clone());
+            let wanted = seen[at].data_type();
+            // where other values make the column text, no number is beyond anything
+            if let Some(place) = &look.beyond
+                && wanted == DataType::Float64
+            {
+                let column = inner.columns[inner.taken[at]].clone();
+                let kind = FaultKind::Beyond { column, text: place.text.clone(), wanted };
+                let fault = Fault { offset: place.offset, kind };
+                return Err(explain(&place.file, &inner.dialect, fault));
+            }
         }
         let mut next = Inner {
             files: files.map(|(_, file)| file.clone()).collect(),
@@ -184,6 +213,7 @@ impl CsvPlan {
             taken: inner.taken.clone(),
             declared: inner.declared.clone(),
             seen,
+            turns,
             schema: inner.schema.clone(),
             parts: Vec::new(),
             found: Mutex::default(),
@@ -206,6 +236,29 @@ impl CsvPlan {
     pub(crate) fn files(&self) -> &[InputFile] {
         &self.0.files
     }
+
+    /// Columns that one late value made text. Cost: each file is read up to that value, to count
+    /// its lines.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        let inner = &*self.0;
+        let found = inner.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let notice = |at: usize| {
+            let field = inner.schema.field(at);
+            let is_inferred = inner.declared[at].is_none() && *field.data_type() == DataType::Utf8;
+            let turn = inner.turns[at].as_ref().or_else(|| found.get(at)?.turn.as_ref());
+            let Turn { place, was } = turn.filter(|_| is_inferred)?;
+            // what cannot be read any more was read before: there is nothing to be said then
+            let line = line_at(&place.file, &inner.dialect, place.offset).ok()?;
+            Some(Notice::BecameText {
+                file: place.file.name.clone(),
+                line,
+                column: field.name().clone(),
+                text: place.text.clone(),
+                was: was.clone(),
+            })
+        };
+        (0..inner.taken.len()).filter_map(notice).collect()
+    }
 }
 
 /// A tab, where the name says so.
@@ -226,9 +279,14 @@ impl Inner {
     /// Where the columns stand in a file with this head.
     pub(super) fn layout(&self, file: &InputFile, head: &Head) -> Result<Layout, LoadError> {
         let (width, body) = (head.names.len(), head.body);
+        if self.options.evolve {
+            let names = head::columns(&file.name, &head.names, &self.options)?;
+            let place = |&column: &usize| names.iter().position(|n| *n == self.columns[column]);
+            return Ok(Layout { width, map: self.taken.iter().map(place).collect(), body });
+        }
         let names = head::columns_like(&self.columns, &head.names, &self.options);
         let order = column_order(&self.files[0].name, &self.columns, &file.name, &names)?;
-        let place = |&column: &usize| order.as_ref().map_or(column, |order| order[column]);
+        let place = |&column: &usize| Some(order.as_ref().map_or(column, |order| order[column]));
         Ok(Layout { width, map: self.taken.iter().map(place).collect(), body })
     }
 
@@ -236,17 +294,18 @@ impl Inner {
     /// and in the order of the files.
     fn sample(&mut self, first: usize) -> Result<(), LoadError> {
         let step = (self.files.len() - first).div_ceil(SAMPLED_FILES).max(1);
-        let mut seen = std::mem::take(&mut self.seen);
-        for file in self.files[first..].iter().step_by(step) {
+        let mut looks = vec![Look::default(); self.seen.len()];
+        for (number, file) in self.files.iter().enumerate().skip(first).step_by(step) {
             if self.meter.cancelled() {
                 return Err(LoadError::Cancelled);
             }
-            let sampled = file.guarded(|| head::sample(self, file, &mut seen));
+            let sampled = file.guarded(|| head::sample(self, file, number, &mut looks));
             if sampled.is_err() {
                 break;
             }
         }
-        self.seen = seen;
+        self.seen = looks.iter().map(|look| look.seen).collect();
+        self.turns = looks.into_iter().map(|look| look.turn).collect();
         Ok(())
     }
 
@@ -288,19 +347,17 @@ impl Inner {
     }
 
     /// What decoding a part has seen.
-    pub(super) fn tell(&self, seen: &[Seen], fits: bool) {
+    pub(super) fn tell(&self, looks: &[Look], fits: bool) {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.resize(self.seen.len(), Seen::default());
-        for (found, seen) in found.iter_mut().zip(seen) {
-            found.merge(*seen);
+        found.resize(self.seen.len(), Look::default());
+        for (found, look) in found.iter_mut().zip(looks) {
+            found.merge(look);
         }
         // a type of all values may differ from that of those which the plan knew
         let types = self.declared.iter().zip(self.seen.iter().zip(&*found));
-        let same = types.filter(|(declared, _)| declared.is_none()).all(|(_, (seen, found))| {
-            let mut both = *seen;
-            both.merge(*found);
-            both.data_type() == seen.data_type()
-        });
+        let same = types
+            .filter(|(declared, _)| declared.is_none())
+            .all(|(_, (seen, found))| found.seen.with(*seen).data_type() == seen.data_type());
         self.widened.fetch_or(!fits || !same, Relaxed);
     }
 

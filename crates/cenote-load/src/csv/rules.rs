@@ -154,6 +154,11 @@ impl Rules {
         }
     }
 
+    /// Whether a text is a number, be it one that no type holds.
+    pub(super) fn is_number(&self, text: Option<&[u8]>) -> bool {
+        text.is_some_and(|text| self.classify(text) & infer::NUMBER != 0)
+    }
+
     /// Calls `read` with a number as programs write it; none: its marks stand wrong.
     pub(super) fn with_number<T>(&self, text: &[u8], read: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let mut plain = [0; MAX_NUMBER_BYTES];

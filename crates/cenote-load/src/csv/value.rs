@@ -78,6 +78,16 @@ fn rare_float(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text.trim_ascii()).ok().filter(|_| number)?.parse().ok()
 }
 
+/// [`float`], but none of a number that would be infinite; `inf` and its like are.
+pub(super) fn held(text: &[u8]) -> Option<f64> {
+    float(text).filter(|value| value.is_finite() || !has_digit(text))
+}
+
+/// Whether a text that was read as infinite is a number too great: infinity has no digits.
+pub(super) fn has_digit(text: &[u8]) -> bool {
+    text.iter().any(u8::is_ascii_digit)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -98,6 +108,19 @@ mod tests {
             prop_assert_eq!(whole(text.as_bytes()), wanted);
             let wanted = (class & infer::NUMBER == class).then(|| trimmed.parse::<f64>().unwrap().to_bits());
             prop_assert_eq!(float(text.as_bytes()).map(f64::to_bits), wanted, "{}", text);
+            let is_held = |v: &f64| v.is_finite() || !text.contains(|c: char| c.is_ascii_digit());
+            let wanted = wanted.map(f64::from_bits).filter(is_held).map(f64::to_bits);
+            prop_assert_eq!(held(text.as_bytes()).map(f64::to_bits), wanted, "{}", text);
         }
+    }
+
+    #[test]
+    fn a_number_beyond_a_double_is_none() {
+        for text in ["1e400", "-1E999", "2e308", &"9".repeat(400)] {
+            assert_eq!(held(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(held(b"1.7976931348623157e308"), Some(f64::MAX));
+        assert_eq!(held(b"-inf"), Some(f64::NEG_INFINITY));
+        assert_eq!(held(b"1e-400"), Some(0.0));
     }
 }

@@ -60,6 +60,17 @@ pub(super) fn seen(head: &[u8], name: &str) -> Seen {
     }
 }
 
+/// Endings that say nothing of what a text holds.
+const VAGUE: [&str; 6] = ["txt", "dat", "data", "tab", "psv", "out"];
+
+/// Whether a text that was named may be taken for CSV or JSON lines: no ending says that it is
+/// something else. A number, or one that is longer than endings are, is none.
+pub(super) fn may_be_table(name: &str) -> bool {
+    let Some((_, ending)) = name.rsplit_once('.') else { return true };
+    let is_ending = ending.len() <= 10 && ending.starts_with(|c: char| c.is_ascii_alphabetic());
+    !is_ending || VAGUE.contains(&ending)
+}
+
 /// What a text without a telling name most likely is.
 pub(super) fn of_text(head: &[u8]) -> Kind {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
@@ -94,6 +105,12 @@ mod tests {
         assert_eq!(seen(b"a,b", "x.csv"), Seen::Known(Kind::Csv));
         assert_eq!(seen(b"{}", "x.ndjson"), Seen::Known(Kind::Json));
         assert_eq!((seen(b"a,b", "x"), seen(b"\0", "x")), (Seen::Text, Seen::Unknown));
+        for name in ["x", "x.txt", "prices.2024", "v1.5", "a.b c", "x.dat"] {
+            assert!(may_be_table(name), "{name}");
+        }
+        for name in ["x.py", "x.md", "x.html", "x.xlsx", "x.toml"] {
+            assert!(!may_be_table(name), "{name}");
+        }
         assert_eq!((of_text(b"\xef\xbb\xbf {}"), of_text(b"a,b")), (Kind::Json, Kind::Csv));
     }
 }

@@ -3,7 +3,7 @@
 //! A path that exists is what it is; else one with `*`, `?` or `[` is a pattern; `-` is
 //! standard input. The content decides what a file holds ([`kind`]), under what it is
 //! compressed with; then its ending; [`Options::format`] overrides both. A file that was
-//! *named* and is unknown text is CSV or JSON lines; one that was *found* in a folder, an
+//! *named* and is unknown text is CSV or JSON lines, unless its ending says something else; one that was *found* in a folder, an
 //! archive or by a pattern is skipped. Hidden files, those that begin with `_`, and empty
 //! ones are skipped too, and all that is skipped is counted. Links to files are followed,
 //! links to folders are not.
@@ -22,7 +22,7 @@ use crate::meter::Meter;
 use crate::options::Options;
 use crate::storage::{Archive, Place, Wrap};
 
-use kind::{Seen, is_zip, of_text, seen};
+use kind::{Seen, is_zip, may_be_table, of_text, seen};
 pub(crate) use walk::is_pattern;
 use walk::{is_aside, matches, natural, walk};
 
@@ -158,7 +158,10 @@ impl Found {
         }
         file.kind = match (self.format, seen(&head, &file.name.stem())) {
             (Some(kind), _) | (None, Seen::Known(kind)) => kind,
-            (None, Seen::Text) if named => of_text(&head),
+            (None, Seen::Text) if named && may_be_table(&file.name.stem()) => of_text(&head),
+            (None, Seen::Text) if named => {
+                return Err(LoadError::UnknownEnding { file: file.name });
+            }
             (None, Seen::Other(what, way_out)) if named => {
                 return Err(LoadError::OtherFormat { file: file.name, what, way_out });
             }

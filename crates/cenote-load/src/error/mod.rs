@@ -16,7 +16,7 @@ use crate::storage::Wrap;
 
 pub use parquet_fault::ParquetFault;
 pub(crate) use text::clip;
-use text::{PREAMBLE, group, keys, list, message_at, numbers, part, quoted};
+use text::{PREAMBLE, group, keys, list, meant, message_at, numbers, part, quoted};
 
 /// Why files could not be loaded. Lines and columns count from 1.
 #[derive(Debug, thiserror::Error)]
@@ -105,6 +105,14 @@ pub enum LoadError {
         "`{file}` is neither Parquet, CSV, JSON lines nor Arrow, nor a gzip, zstd, bzip2, xz or zip of them"
     )]
     UnknownKind {
+        /// The file.
+        file: FileName,
+    },
+    /// A text that was named has an ending that says it is no table.
+    #[error(
+        "the ending of `{file}` is none of .csv, .tsv, .txt, .parquet, .jsonl, .json, .arrow, .arrows, .feather, nor one of them in .gz, .zst, .bz2, .xz or .zip; --format csv (or json) says what it holds"
+    )]
+    UnknownEnding {
         /// The file.
         file: FileName,
     },
@@ -258,6 +266,22 @@ pub enum LoadError {
         /// The declared type.
         wanted: DataType,
     },
+    /// A number of CSV is greater than its type can hold.
+    #[error(
+        "`{file}`, line {line}, column `{column}`: `{text}` is beyond the range of {wanted}, where it would be infinite; --schema '{column}:utf8' takes any"
+    )]
+    Beyond {
+        /// The file.
+        file: FileName,
+        /// Line at which the record begins.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The value, cut after 80 characters.
+        text: String,
+        /// The column's type.
+        wanted: DataType,
+    },
     /// arrow-csv refused a batch for another reason than one of its values.
     #[error("`{file}`, from line {line} on")]
     Csv {
@@ -289,7 +313,7 @@ pub enum LoadError {
         places: Vec<usize>,
     },
     /// A column that is to be taken is not there.
-    #[error("`{file}` has no column `{column}`; it has {}", list(known))]
+    #[error("`{file}` has no column `{column}`; it has {}{}", list(known), meant(column, known))]
     NoSuchColumn {
         /// The file.
         file: FileName,
@@ -299,7 +323,11 @@ pub enum LoadError {
         known: Vec<String>,
     },
     /// A declared column is in no file.
-    #[error("column `{column}` is declared but the files have {}", list(known))]
+    #[error(
+        "column `{column}` is declared but the files have {}{}",
+        list(known),
+        meant(column, known)
+    )]
     UnknownColumn {
         /// The column.
         column: String,
@@ -454,7 +482,7 @@ pub enum LoadError {
     },
 
     /// A file is not Parquet, or not all of it is there.
-    #[error("`{file}` is not a whole Parquet file: {fault}")]
+    #[error("`{file}` is not a Parquet file that can be read: {fault}")]
     NotParquet {
         /// The file.
         file: FileName,

@@ -25,6 +25,9 @@ pub enum ParquetFault {
         bytes: u64,
     },
     /// The file ends with `PARE`: its footer is encrypted.
-    #[error("its footer is encrypted")]
+    #[error("its footer is encrypted; write it anew without encryption")]
     Encrypted,
+    /// Columns are encrypted, the footer is not.
+    #[error("its columns are encrypted; --columns takes those that are not, else write it anew")]
+    EncryptedColumns,
 }

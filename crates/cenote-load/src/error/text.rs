@@ -16,6 +16,15 @@ pub(super) fn list(names: &[String]) -> String {
     }
 }
 
+/// Which of the columns was meant: one that differs in blanks or case alone.
+pub(super) fn meant(column: &str, known: &[String]) -> String {
+    let plain = |name: &str| name.trim().to_lowercase();
+    match known.iter().find(|name| plain(name) == plain(column)) {
+        Some(name) => format!("; did you mean {name:?}?"),
+        None => String::new(),
+    }
+}
+
 pub(super) fn numbers(places: &[usize]) -> String {
     places.iter().take(MAX_LISTED).map(usize::to_string).collect::<Vec<_>>().join(", ")
 }

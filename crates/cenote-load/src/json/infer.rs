@@ -33,31 +33,48 @@ pub(super) enum Seen {
 
 /// In the order in which they were first seen.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Keys(pub(super) Vec<(String, Seen)>);
+pub(super) struct Keys {
+    all: Vec<Key>,
+    /// Objects that were looked at.
+    objects: u64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Key {
+    name: String,
+    seen: Seen,
+    /// The last object that had it, by number from 1.
+    object: u64,
+}
 
 impl Keys {
     /// Where a key stands, looked for from `hint` on: lines mostly have their keys in order.
     fn entry(&mut self, hint: usize, key: &str) -> usize {
-        if self.0.get(hint).is_some_and(|(name, _)| name == key) {
+        if self.all.get(hint).is_some_and(|known| known.name == key) {
             return hint;
         }
-        if let Some(at) = self.0.iter().position(|(name, _)| name == key) {
+        if let Some(at) = self.all.iter().position(|known| known.name == key) {
             return at;
         }
-        self.0.push((key.to_owned(), Seen::Null));
-        self.0.len() - 1
+        self.all.push(Key { name: key.to_owned(), seen: Seen::Null, object: 0 });
+        self.all.len() - 1
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
 
     pub(super) fn merge(&mut self, other: Keys) -> Result<(), Conflict> {
-        for (hint, (key, seen)) in other.0.into_iter().enumerate() {
-            let at = self.entry(hint, &key);
-            self.0[at].1.merge(seen).map_err(|conflict| conflict.below(&key))?;
+        for (hint, Key { name, seen, .. }) in other.all.into_iter().enumerate() {
+            let at = self.entry(hint, &name);
+            self.all[at].seen.merge(seen).map_err(|conflict| conflict.below(&name))?;
         }
         Ok(())
     }
 
     pub(super) fn fields(&self) -> Fields {
-        self.0.iter().map(|(name, seen)| Field::new(name, seen.data_type(), true)).collect()
+        let field = |key: &Key| Field::new(&key.name, key.seen.data_type(), true);
+        self.all.iter().map(field).collect()
     }
 }
 
@@ -145,11 +162,17 @@ impl<'de> Visitor<'de> for LineVisitor<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut hint = 0;
+        self.0.objects += 1;
+        let object = self.0.objects;
         while let Some(key) = map.next_key::<String>()? {
             let at = self.0.entry(hint, &key);
             hint = at + 1;
+            if std::mem::replace(&mut self.0.all[at].object, object) == object {
+                let text = format!("key `{key}` is there twice; `jq -c .` keeps the last one");
+                return Err(A::Error::custom(text));
+            }
             let seen = map.next_value_seed(Value)?;
-            self.0.0[at].1.merge(seen).map_err(|c| A::Error::custom(c.below(&key)))?;
+            self.0.all[at].seen.merge(seen).map_err(|c| A::Error::custom(c.below(&key)))?;
         }
         Ok(())
     }
@@ -239,6 +262,12 @@ mod tests {
     fn what_no_type_holds_is_said_with_its_path() {
         let text = of(&[r#"{"a":{"b":[1]}}"#, r#"{"a":{"b":7}}"#]).unwrap_err();
         assert!(text.contains("key `a.b` has a number here and a list before"), "{text}");
+        for line in [r#"{"a":1,"b":2,"a":3}"#, r#"{"x":{"a":1,"a":1}}"#, r#"{"a":1,"\u0061":2}"#] {
+            assert!(
+                of(&[r#"{"b":1,"a":2}"#, line]).unwrap_err().contains("key `a` is there twice")
+            );
+        }
+        assert!(of(&[r#"{"a":1,"b":2}"#, r#"{"b":1,"a":2}"#]).is_ok());
         assert!(of(&["[1]"]).unwrap_err().contains("an object on a line of its own"));
         assert!(of(&["{} {}"]).unwrap_err().contains("trailing"));
     }

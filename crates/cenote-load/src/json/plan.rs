@@ -42,7 +42,7 @@ impl JsonPlan {
             })?;
             cuts[file].push(cut);
         }
-        if keys.0.is_empty() && options.schema.is_none() {
+        if keys.is_empty() && options.schema.is_none() {
             let file = files[0].name.clone();
             let empty = cuts.iter().flatten().all(|cut| cut.rows == 0);
             return Err(if empty { LoadError::Empty { file } } else { LoadError::NoKeys { file } });

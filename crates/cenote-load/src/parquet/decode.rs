@@ -8,8 +8,8 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
 
-use super::{Chunks, ParquetFile, ParquetPlan, check_rows, int96};
-use crate::error::LoadError;
+use super::{Chunks, ParquetFile, ParquetPlan, check_rows, encrypted, int96};
+use crate::error::{LoadError, ParquetFault};
 use crate::file::InputFile;
 use crate::format::{Part, Take};
 use crate::storage::SharedFile;
@@ -40,10 +40,12 @@ impl ParquetPlan {
             let row_bytes = usize::try_from(metadata.total_byte_size()).unwrap_or(0) / rows;
             let batch_rows = self.batch_rows.min(self.batch_bytes / row_bytes.max(1)).max(1);
             let stored = u64::try_from(metadata.compressed_size()).unwrap_or(0);
-            let fault = |source| LoadError::Parquet {
-                file: file.name.clone(),
-                row_group: Some(number),
-                source,
+            let fault = |source| {
+                let (file, fault) = (file.name.clone(), ParquetFault::EncryptedColumns);
+                if encrypted::names_algorithm(&input) {
+                    return LoadError::NotParquet { file, fault };
+                }
+                LoadError::Parquet { file, row_group: Some(number), source }
             };
             let group =
                 Group { input: &input, file: parquet, number, batch_rows: batch_rows.min(rows) };

@@ -4,6 +4,7 @@
 //! the columns of each are, too ([`decode`]).
 
 mod decode;
+mod encrypted;
 mod int96;
 
 use std::io::{BufReader, Read};

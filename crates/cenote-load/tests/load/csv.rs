@@ -137,6 +137,19 @@ fn a_declared_column_must_exist() {
     assert_eq!(text, "column `Close` is declared but the files have `day`, `close`");
 }
 
+/// A header is taken as it stands, and an error shows the blank.
+#[test]
+fn a_blank_in_a_name_is_shown() {
+    let shown = |error: LoadError| error.to_string();
+    let error = load_csv(b"a, b\n1,2\n", &declared("b:int64")).unwrap_err();
+    let text = shown(error);
+    assert!(text.ends_with("the files have `a`, ` b`; did you mean \" b\"?"), "{text}");
+    let options = Options { columns: Some(vec!["A".into()]), ..Options::default() };
+    let text = shown(load_csv(b"a, b\n1,2\n", &options).unwrap_err());
+    assert!(text.ends_with("did you mean \"a\"?"), "{text}");
+    load_csv(b"a, b\n1,2\n", &declared("\" b\":int64")).unwrap();
+}
+
 #[test]
 fn broken_text_is_named_by_line() {
     assert!(message(b"a,b\n1,2\n3\n").ends_with("line 3: 1 field where the first record has 2"));

@@ -48,6 +48,39 @@ fn columns_that_a_file_lacks_are_null() {
     assert_eq!(shown(&load(&path, &one).unwrap()), "new\n-\n7\n");
 }
 
+/// Pieces of a large file, small files together, declared and inferred columns.
+#[test]
+fn csv_files_may_lack_columns() {
+    let many = "n,s\n".to_owned() + &"1,x\n".repeat(1 << 20);
+    let small = b"d,b,s,t,f,new,n\n2013-02-08,true,y,2013-02-08 09:30:00,0.5,7,2\n";
+    let (blank, last): (&[u8], &[u8]) = (b"\n", b"n,f\n3,1.5\n");
+    let files: [(&str, &[u8]); 4] =
+        [("a.csv", many.as_bytes()), ("b.csv", small), ("c.csv", blank), ("d.csv", last)];
+    let folder = folder(&files);
+    let paths = [folder.path().to_path_buf()];
+    let error = load(&paths, &Options::default()).unwrap_err();
+    assert!(matches!(error, LoadError::ColumnsDiffer { .. }), "{error}");
+    let schema = cenote_load::parse_schema("new:int32").unwrap();
+    let whole = load(&paths, &Options { schema: Some(schema), ..evolving() }).unwrap();
+    let names = ["Int64", "Utf8", "Date32", "Boolean", "Timestamp(s)", "Float64", "Int32"];
+    assert_eq!(crate::types(&whole), names);
+    let rows = whole.num_rows();
+    assert_eq!(rows, (1 << 20) + 2);
+    assert_eq!(
+        shown(&whole.slice(rows - 3, 3)),
+        "n,s,d,b,t,f,new\n1,x,-,-,-,-,-\n2,y,2013-02-08,true,2013-02-08T09:30:00,0.5,7\n\
+         3,-,-,-,-,1.5,-\n"
+    );
+    let nulls: Vec<usize> = whole.columns().iter().map(|c| c.null_count()).collect();
+    assert_eq!(nulls, [0, 1, rows - 1, rows - 1, rows - 1, rows - 2, rows - 1]);
+    let one = Options { columns: Some(vec!["new".into(), "n".into()]), ..evolving() };
+    let whole = load(&paths, &one).unwrap();
+    assert_eq!(shown(&whole.slice(rows - 2, 2)), "new,n\n7,2\n-,3\n");
+    let twice = crate::folder(&[("a.csv", b"n\n1\n"), ("b.csv", b"n,m,m\n1,2,3\n")]);
+    let error = load(&[twice.path().to_path_buf()], &evolving()).unwrap_err();
+    assert!(matches!(error, LoadError::DuplicateColumns { .. }), "{error}");
+}
+
 #[test]
 fn what_would_lose_something_stays_an_error() {
     let a = file(vec![("p", Arc::new(Int64Array::from(vec![1])))]);

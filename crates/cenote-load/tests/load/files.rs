@@ -70,6 +70,20 @@ fn an_archive_is_read_like_a_folder() {
 }
 
 #[test]
+fn a_text_that_says_it_is_something_else_is_refused() {
+    let folder = folder(&[("script.py", b"import os, sys\n"), ("x.txt", b"a,b\n1,2\n")]);
+    let path = folder.path().join("script.py");
+    let text = load_one(&path).unwrap_err().to_string();
+    assert!(text.contains("script.py` is none of .csv, .tsv, .txt, .parquet"), "{text}");
+    fs::write(folder.path().join("p.md.gz"), gzip(b"a,b\n1,2\n")).unwrap();
+    let error = load_one(&folder.path().join("p.md.gz")).unwrap_err();
+    assert!(matches!(error, LoadError::UnknownEnding { .. }), "{error}");
+    let as_csv = Options { format: Some(Kind::Csv), ..Options::default() };
+    assert_eq!(load(&[path], &as_csv).unwrap().num_columns(), 2);
+    assert_eq!(load_one(&folder.path().join("x.txt")).unwrap().num_columns(), 2);
+}
+
+#[test]
 fn errors_in_an_archive_name_the_member() {
     let folder = folder(&[]);
     let path = folder.path().join("x.zip");

@@ -58,6 +58,8 @@ fn errors_name_the_line() {
     assert!(text.contains("line 1") && text.contains("jq -c '.[]'"), "{text}");
     assert!(case(" \n\n").contains("is empty"));
     assert!(case("{}\n{}\n").contains("no key in any of its lines"));
+    let text = case("{\"a\":1}\n{\"a\":1,\"b\":2,\"a\":3}\n");
+    assert!(text.contains("line 2: key `a` is there twice"), "{text}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod int96;
 mod ipc;
 mod json;
 mod market_data;
+mod notices;
 mod parquet_files;
 mod paths;
 mod pieces;

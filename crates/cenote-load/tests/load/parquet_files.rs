@@ -128,5 +128,8 @@ fn broken_files_are_told_apart() {
     // in a folder, a broken file is not passed over
     std::fs::write(folder.path().join("y.parquet"), &whole[..100]).unwrap();
     let text = load_one(folder.path()).unwrap_err().to_string();
-    assert!(text.contains("y.parquet` is not a whole Parquet file: it ends with"), "{text}");
+    assert!(
+        text.contains("y.parquet` is not a Parquet file that can be read: it ends with"),
+        "{text}"
+    );
 }
