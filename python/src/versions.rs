@@ -282,7 +282,6 @@ impl Pool {
         b: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (a, b) = (named(a)?, named(b)?);
-        let diff = door::call(py, || self.inner().diff(name, a, b))?;
-        diff(py, &diff)
+        diff(py, &door::call(py, || self.inner().diff(name, a, b))?)
     }
 }

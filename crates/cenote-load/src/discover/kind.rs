@@ -67,7 +67,9 @@ const VAGUE: [&str; 6] = ["txt", "dat", "data", "tab", "psv", "out"];
 /// something else. A number, or one that is longer than endings are, is none.
 pub(super) fn may_be_table(name: &str) -> bool {
     let Some((_, ending)) = name.rsplit_once('.') else { return true };
-    let is_ending = ending.len() <= 10 && ending.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_ending = ending.starts_with(|c: char| c.is_ascii_alphabetic())
+        && ending.len() <= 10
+        && ending.chars().all(|c| c.is_ascii_alphanumeric());
     !is_ending || VAGUE.contains(&ending)
 }
 
