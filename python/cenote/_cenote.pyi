@@ -93,6 +93,17 @@ class _Side(TypedDict):
     created_ns: int
 
 _ColumnChange = TypedDict("_ColumnChange", {"name": str, "from": str | None, "to": str | None})
+class _Summary(TypedDict):
+    nulls: int | None
+    has_nan: bool
+    min: bool | int | float | str | bytes | None
+    max: bool | int | float | str | bytes | None
+    min_is_exact: bool
+    max_is_exact: bool
+
+_ColumnStatistics = TypedDict(
+    "_ColumnStatistics", {"name": str, "from": _Summary | None, "to": _Summary | None}
+)
 _Diff = TypedDict(
     "_Diff",
     {
@@ -102,6 +113,7 @@ _Diff = TypedDict(
         "shared_bytes": int,
         "is_reordered": bool,
         "columns": list[_ColumnChange],
+        "statistics": list[_ColumnStatistics],
     },
 )
 

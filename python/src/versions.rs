@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use cenote::{
-    ColumnChange, Diff, FrameWriter, IfExists, Input, Side, VersionInfo, VersionState, Which,
+    ColumnChange, Diff, FrameWriter, IfExists, Input, Side, Summary, Value, VersionInfo,
+    VersionState, Which,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::door;
 use crate::frame::Frame;
@@ -185,6 +186,36 @@ pub(crate) fn diff<'py>(py: Python<'py>, diff: &Diff) -> PyResult<Bound<'py, PyD
         columns.append(entry)?;
     }
     dict.set_item("columns", columns)?;
+    let statistics = PyList::empty(py);
+    for column in &diff.statistics {
+        let entry = PyDict::new(py);
+        entry.set_item("name", &column.name)?;
+        for (key, summary) in [("from", &column.from), ("to", &column.to)] {
+            entry.set_item(key, summary.as_ref().map(|s| self::summary(py, s)).transpose()?)?;
+        }
+        statistics.append(entry)?;
+    }
+    dict.set_item("statistics", statistics)?;
+    Ok(dict)
+}
+
+/// What is known of a column's values.
+fn summary<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("nulls", summary.nulls)?;
+    dict.set_item("has_nan", summary.has_nan)?;
+    for (key, limit) in [("min", &summary.min), ("max", &summary.max)] {
+        match limit.as_ref().map(|limit| &limit.value) {
+            None => dict.set_item(key, py.None())?,
+            Some(Value::Boolean(value)) => dict.set_item(key, value)?,
+            Some(Value::Integer(value)) => dict.set_item(key, value)?,
+            Some(Value::Float(value)) => dict.set_item(key, value)?,
+            Some(Value::Bytes(value)) => dict.set_item(key, PyBytes::new(py, value))?,
+            Some(other) => dict.set_item(key, other.to_string())?,
+        }
+        let is_exact = limit.as_ref().is_some_and(|limit| limit.is_exact);
+        dict.set_item(format!("{key}_is_exact"), is_exact)?;
+    }
     Ok(dict)
 }
 
@@ -270,7 +301,9 @@ impl Pool {
 
     /// In what two versions of a frame differ, as a dict: from and to (version, num_rows,
     /// nbytes, num_partitions, created_ns), shared_bytes (of chunks that both have), columns
-    /// (name, from, to: their types, None where it is not there), is_reordered.
+    /// (name, from, to: their types, None where it is not there), is_reordered, and statistics
+    /// (name, from, to: nulls, has_nan, min, max, and whether these are whole or were cut short:
+    /// min_is_exact, max_is_exact). Dates, times and decimals are text there. Reads no data.
     ///
     /// `a`, `b`: version numbers or tags. Raises: FrameNotFound, VersionNotFound.
     #[pyo3(signature = (name, a, b, /))]

@@ -146,6 +146,21 @@ def test_diff_says_what_changed(pool: cenote.Pool) -> None:
     assert [c["name"] for c in other["columns"]] == ["day", "x", "y"]
     assert other["columns"][0]["from"] == "Int64" != other["columns"][0]["to"]
     assert other["columns"][1]["to"] is None and other["columns"][2]["from"] is None
+    day, x = same["statistics"]
+    assert (day["name"], day["from"]["min"], day["from"]["max"], day["to"]["max"]) == ("day", 1, 1, 2)
+    assert (x["to"]["nulls"], x["to"]["min"], x["to"]["max"], x["to"]["has_nan"]) == (0, 0.5, 1.5, False)
+    day, x, y = other["statistics"]
+    assert (day["to"]["min"], day["to"]["min_is_exact"], x["to"], y["from"]) == ("a", True, None, None)
+    long, nan = "z" * 40, float("nan")
+    when = dt.datetime(2024, 1, 2, tzinfo=dt.timezone.utc)
+    table = pa.table({"s": [long, None], "f": [nan, 1.0], "t": [when, when], "b": [True, None],
+                      "l": [[1], None], "raw": pa.array([b"\\1", b"\\2"], pa.binary())})
+    pool.put("u", table)
+    s, f, t, b, l, raw = [c["to"] for c in pool.diff("u", 1, 1)["statistics"]]
+    assert (s["nulls"], s["min"], s["min_is_exact"], s["max_is_exact"]) == (1, "z" * 32, False, False)
+    assert s["max"] > long and (f["has_nan"], f["min"], f["max"]) == (True, 1.0, 1.0)
+    assert t["min"] == "2024-01-02T00:00:00Z" and (b["min"], b["max"], b["nulls"]) == (True, True, 1)
+    assert (l["nulls"], l["min"], raw["min"]) == (1, None, b"\\1")
 
 
 def test_a_reader_of_an_old_version_goes_on(pool: cenote.Pool) -> None:

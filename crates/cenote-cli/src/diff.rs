@@ -1,6 +1,8 @@
 //! `cenote diff`: in what two versions of a frame differ.
 
-use cenote::{ColumnChange, Diff as Difference, Side};
+use std::fmt;
+
+use cenote::{ColumnChange, ColumnStatistics, Diff as Difference, Limit, Side, Summary, Value};
 use cenote_region::quantity::ByteSize;
 use clap::Args;
 use clap_complete::ArgValueCompleter;
@@ -10,12 +12,13 @@ use crate::args::PoolArgs;
 use crate::connect::connect;
 use crate::failure::Failure;
 use crate::output::{self, Format};
-use crate::table::grouped;
+use crate::table::{count, grouped};
 use crate::which::named;
 
-/// Compare two versions of a frame: columns, rows, bytes
+/// Compare two versions of a frame: columns, rows, bytes, and what is known of the values
 ///
-/// Reads no data. Bytes that both versions have in the same chunks are there once.
+/// Reads no data: how many values are null and between which they lie was noted as they were
+/// written. Bytes that both versions have in the same chunks are there once.
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
     /// The frame
@@ -38,6 +41,7 @@ struct Said {
     shared_bytes: u64,
     is_reordered: bool,
     columns: Vec<SaidColumn>,
+    statistics: Vec<SaidStatistics>,
 }
 
 #[derive(Debug, Serialize)]
@@ -54,6 +58,33 @@ struct SaidColumn {
     name: String,
     from: Option<String>,
     to: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct SaidStatistics {
+    name: String,
+    from: Option<SaidSummary>,
+    to: Option<SaidSummary>,
+}
+
+#[derive(Debug, Serialize, PartialEq)]
+struct SaidSummary {
+    nulls: Option<u64>,
+    has_nan: bool,
+    min: Option<SaidValue>,
+    max: Option<SaidValue>,
+    min_is_exact: bool,
+    max_is_exact: bool,
+}
+
+/// Numbers and truth values as JSON has them; the rest, and infinity, as text.
+#[derive(Debug, Serialize, PartialEq)]
+#[serde(untagged)]
+enum SaidValue {
+    Boolean(bool),
+    Integer(i128),
+    Float(f64),
+    Text(String),
 }
 
 impl Diff {
@@ -87,7 +118,86 @@ fn said(diff: &Difference) -> Said {
         shared_bytes: diff.shared_bytes,
         is_reordered: diff.is_reordered,
         columns: diff.columns.iter().map(column).collect(),
+        statistics: diff.statistics.iter().map(statistics).collect(),
     }
+}
+
+fn statistics(column: &ColumnStatistics) -> SaidStatistics {
+    SaidStatistics {
+        name: column.name.clone(),
+        from: column.from.as_ref().map(summary),
+        to: column.to.as_ref().map(summary),
+    }
+}
+
+fn summary(summary: &Summary) -> SaidSummary {
+    let value = |limit: &Option<Limit>| {
+        limit.as_ref().map(|limit| match &limit.value {
+            Value::Boolean(value) => SaidValue::Boolean(*value),
+            Value::Integer(value) => SaidValue::Integer(*value),
+            Value::Float(value) if value.is_finite() => SaidValue::Float(*value),
+            other => SaidValue::Text(other.to_string()),
+        })
+    };
+    let is_exact = |limit: &Option<Limit>| limit.as_ref().is_some_and(|limit| limit.is_exact);
+    SaidSummary {
+        nulls: summary.nulls,
+        has_nan: summary.has_nan,
+        min: value(&summary.min),
+        max: value(&summary.max),
+        min_is_exact: is_exact(&summary.min),
+        max_is_exact: is_exact(&summary.max),
+    }
+}
+
+impl fmt::Display for SaidValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SaidValue::Boolean(value) => value.fmt(f),
+            SaidValue::Integer(value) => value.fmt(f),
+            SaidValue::Float(value) => value.fmt(f),
+            SaidValue::Text(value) => value.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for SaidSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nulls {
+            Some(nulls) => write!(f, "{}", count(nulls, "null"))?,
+            None => f.write_str("nulls not known")?,
+        }
+        if let (Some(min), Some(max)) = (&self.min, &self.max) {
+            let cut = |is_exact: bool| if is_exact { "" } else { "…" };
+            write!(f, ", {min}{}", cut(self.min_is_exact))?;
+            if (min, self.min_is_exact) != (max, self.max_is_exact) {
+                write!(f, " to {max}{}", cut(self.max_is_exact))?;
+            }
+        }
+        if self.has_nan { f.write_str(", NaN") } else { Ok(()) }
+    }
+}
+
+/// A line for each column that differs, and one for the others.
+fn statistics_text(diff: &Said) -> String {
+    let (mut text, mut same) = (String::new(), 0);
+    for SaidStatistics { name, from, to } in &diff.statistics {
+        let change = match (from, to) {
+            (Some(from), Some(to)) if from == to => {
+                same += 1;
+                continue;
+            }
+            (Some(from), Some(to)) => format!("{from} -> {to}"),
+            (Some(from), None) => format!("{from} -> -"),
+            (None, Some(to)) => format!("- -> {to}"),
+            (None, None) => continue,
+        };
+        text += &format!("  {name}: {change}\n");
+    }
+    if same > 0 {
+        text += &format!("  {} with the same values, as far as is known\n", count(same, "column"));
+    }
+    text
 }
 
 fn text(diff: &Said) -> String {
@@ -117,5 +227,5 @@ fn text(diff: &Said) -> String {
             "  columns     the same\n"
         };
     }
-    text
+    text + &statistics_text(diff)
 }

@@ -1,10 +1,16 @@
 //! In what two versions of a frame differ.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
+use cenote_arrow::stats::ColumnStats;
 
 use crate::frame::Frame;
+
+pub use summary::{Limit, Summary, Value};
+
+mod summary;
 
 /// In what two versions of a frame differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +28,19 @@ pub struct Diff {
     pub columns: Vec<ColumnChange>,
     /// Whether both have the same columns, in another order.
     pub is_reordered: bool,
+    /// What is known of the values of all columns: first those of `from`, in its order.
+    pub statistics: Vec<ColumnStatistics>,
+}
+
+/// What is known of a column's values in both versions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnStatistics {
+    /// Its name.
+    pub name: String,
+    /// In the one version; `None`: it is not there.
+    pub from: Option<Summary>,
+    /// In the other.
+    pub to: Option<Summary>,
 }
 
 /// One of the two.
@@ -77,8 +96,29 @@ impl Diff {
             shared_bytes,
             is_reordered: columns.is_empty() && is_moved,
             columns,
+            statistics: statistics(from, to),
         }
     }
+}
+
+fn statistics(from: &Frame, to: &Frame) -> Vec<ColumnStatistics> {
+    let of = |frame: &Frame| -> Vec<(String, Summary)> {
+        let fields = frame.schema().fields().iter().zip(frame.version.all_statistics());
+        let one = |(field, stats): (&Arc<Field>, ColumnStats)| {
+            (field.name().clone(), Summary::new(&stats, field.data_type()))
+        };
+        fields.map(one).collect()
+    };
+    let (old, mut new) = (of(from), of(to));
+    let mut all = Vec::with_capacity(old.len());
+    for (name, from) in old {
+        let at = new.iter().position(|(other, _)| *other == name);
+        let to = at.map(|at| new.remove(at).1);
+        all.push(ColumnStatistics { name, from: Some(from), to });
+    }
+    let added = |(name, to)| ColumnStatistics { name, from: None, to: Some(to) };
+    all.extend(new.into_iter().map(added));
+    all
 }
 
 fn side(frame: &Frame) -> Side {

@@ -75,7 +75,8 @@ impl Pool {
         self.done(|sequence| Request::DropVersion { sequence, name, version })
     }
 
-    /// In what two versions of a frame differ: columns, rows, bytes. Reads no data.
+    /// In what two versions of a frame differ: columns, rows, bytes, and what is known of each
+    /// column's values. Reads no data.
     ///
     /// # Errors
     /// No such frame, no such version.

@@ -148,6 +148,17 @@ impl Version {
         decode_statistics(part.statistics(local), &self.schema, rows).unwrap_or_default()
     }
 
+    /// What is known of each column in all partitions.
+    pub(crate) fn all_statistics(&self) -> Vec<ColumnStats> {
+        let mut all = vec![ColumnStats::none(); self.schema.fields().len()];
+        for partition in 0..self.num_partitions() {
+            let mut statistics = self.statistics(partition).into_iter();
+            // a column without any is not known
+            all.iter_mut().for_each(|all| all.merge(statistics.next().unwrap_or_default()));
+        }
+        all
+    }
+
     pub(crate) fn whole_hold(&self) -> Option<Arc<Hold>> {
         self.whole.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }

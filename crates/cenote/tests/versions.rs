@@ -244,6 +244,10 @@ fn what_made_a_version_is_remembered_and_two_are_compared() {
     let diff = pool.diff("t", Which::Version(1), Which::Current).unwrap();
     assert_eq!((diff.from.num_rows, diff.to.num_rows), (10, 20));
     assert_eq!((diff.shared_bytes, diff.columns.len()), (diff.from.nbytes, 0));
+    let summaries: Vec<_> = diff.statistics.iter().map(|c| (c.from.is_some(), &c.to)).collect();
+    assert!(summaries.iter().all(|(from, to)| *from && to.as_ref().unwrap().nulls == Some(0)));
+    let (first, last) = (diff.statistics[0].from.as_ref(), diff.statistics[0].to.as_ref());
+    assert!(first.unwrap().min.is_some() && first.unwrap().max != last.unwrap().max);
     let texts: ArrayRef = Arc::new(StringArray::from(vec!["a"]));
     let other = RecordBatch::try_from_iter([("day", texts.clone()), ("name", texts)]).unwrap();
     pool.put("t", &[other], IfExists::Replace).unwrap();

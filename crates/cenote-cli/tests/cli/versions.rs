@@ -41,7 +41,14 @@ fn a_frame_grows_and_its_versions_are_found_again() {
     let diff = scratch.json(&["diff", "p", "1", "v2"]);
     assert_eq!((&diff["from"]["num_rows"], &diff["to"]["num_rows"]), (&20.into(), &25.into()));
     assert_eq!(diff["shared_bytes"], diff["from"]["nbytes"]);
-    assert!(scratch.ok(&["diff", "p", "1", "2"]).contains("20 -> 25"));
+    let text = scratch.ok(&["diff", "p", "1", "2"]);
+    assert!(text.contains("20 -> 25"));
+    let volume = &diff["statistics"][2];
+    assert_eq!((&volume["name"], &volume["from"]["nulls"]), (&"volume".into(), &0.into()));
+    assert_eq!((&volume["from"]["min"], &volume["from"]["max"]), (&0.into(), &19_000.into()));
+    let date = &diff["statistics"][0]["to"]["min"];
+    assert!(text.contains(&format!("{}", date.as_str().unwrap())) || !text.contains("  date: "));
+    assert!(text.contains("with the same values, as far as is known\n"), "{text}");
 
     scratch.ok(&["tag", "p", "good", "--version", "1"]);
     scratch.ok(&["keep", "p", "1"]);
