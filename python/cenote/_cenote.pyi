@@ -221,7 +221,7 @@ class Pool(Mapping[str, Frame]):
         delimiter: str | None = None,
         header: bool = True,
         null_values: list[str] | None = None,
-        quote: str | None = '"',
+        quote: str | None = ...,
         escape: str | None = None,
         comment: str | None = None,
         skip_lines: int = 0,

@@ -70,7 +70,7 @@ def test_csv_of_any_dialect(pool: cenote.Pool, tmp_path: Path) -> None:
     (made,) = pool.log("de")
     (file,) = made["files"]
     assert (made["note"], file["path"]) == ("from Bonn", str(tmp_path / "de.csv"))
-    assert (file["bytes"], file["modified_ns"] > 0) == (len(text), True)
+    assert (file["bytes"], file["modified_ns"] > 0) == (len(text) + 1, True)
     (tmp_path / "z.csv").write_text('at,q\n2024-01-02 09:30:00,"a\n')
     pool.load(tmp_path / "z.csv", quote=None, zone="America/New_York", expect_version=0)
     at = pool["z"].to_arrow()

@@ -174,7 +174,7 @@ def test_a_writer_that_expects_a_version(pool: cenote.Pool) -> None:
     late.write({"x": [3]})
     pool.put("t", {"x": [9]}, replace=True)
     before = contents(pool)
-    with pytest.raises(cenote.VersionConflict, match="is at version 3, and 2 was expected") as caught:
+    with pytest.raises(cenote.VersionConflict, match="is at version 3, and version 2 was expected") as caught:
         late.commit()
     assert (caught.value.expected, caught.value.found, late.version) == (2, 3, None)
     with pytest.raises(cenote.VersionConflict):

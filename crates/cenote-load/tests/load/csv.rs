@@ -134,7 +134,10 @@ fn a_value_that_is_not_of_its_declared_type_is_named() {
 #[test]
 fn a_declared_column_must_exist() {
     let text = load_csv(b"day,close\n", &declared("Close:float64")).unwrap_err().to_string();
-    assert_eq!(text, "column `Close` is declared but the files have `day`, `close`");
+    assert_eq!(
+        text,
+        "column `Close` is declared but the files have `day`, `close`; did you mean \"close\"?"
+    );
 }
 
 /// A header is taken as it stands, and an error shows the blank.
