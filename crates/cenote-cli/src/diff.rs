@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cenote::{ColumnChange, ColumnStatistics, Diff as Difference, Limit, Side, Summary, Value};
+use cenote::{ColumnChange, ColumnStatistics, Diff as Difference, Extreme, Side, Summary, Value};
 use cenote_region::quantity::ByteSize;
 use clap::Args;
 use clap_complete::ArgValueCompleter;
@@ -131,7 +131,7 @@ fn statistics(column: &ColumnStatistics) -> SaidStatistics {
 }
 
 fn summary(summary: &Summary) -> SaidSummary {
-    let value = |limit: &Option<Limit>| {
+    let value = |limit: &Option<Extreme>| {
         limit.as_ref().map(|limit| match &limit.value {
             Value::Boolean(value) => SaidValue::Boolean(*value),
             Value::Integer(value) => SaidValue::Integer(*value),
@@ -139,7 +139,7 @@ fn summary(summary: &Summary) -> SaidSummary {
             other => SaidValue::Text(other.to_string()),
         })
     };
-    let is_exact = |limit: &Option<Limit>| limit.as_ref().is_some_and(|limit| limit.is_exact);
+    let is_exact = |limit: &Option<Extreme>| limit.as_ref().is_some_and(|limit| limit.is_exact);
     SaidSummary {
         nulls: summary.nulls,
         has_nan: summary.has_nan,

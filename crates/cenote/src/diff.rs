@@ -8,7 +8,7 @@ use cenote_arrow::stats::ColumnStats;
 
 use crate::frame::Frame;
 
-pub use summary::{Limit, Summary, Value};
+pub use summary::{Extreme, Summary, Value};
 
 mod summary;
 

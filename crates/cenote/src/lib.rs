@@ -63,7 +63,7 @@ pub use cenote_pool::protocol::ledger::IfExists;
 pub use cenote_pool::row::{Input, Keep, Made, SourceFile};
 pub use cenote_pool::rundir::{ADDRESS_VARIABLE, DEFAULT_POOL, RunDir};
 pub use cenote_region::quantity::ByteSize;
-pub use diff::{ColumnChange, ColumnStatistics, Diff, Limit, Side, Summary, Value};
+pub use diff::{ColumnChange, ColumnStatistics, Diff, Extreme, Side, Summary, Value};
 pub use error::{Error, Unavailable};
 pub use frame::{Frame, FrameRef};
 #[cfg(feature = "stderr-log")]

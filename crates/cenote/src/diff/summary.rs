@@ -21,18 +21,18 @@ pub struct Summary {
     /// Whether a value is NaN. NaN is in no order: neither least nor greatest.
     pub has_nan: bool,
     /// No value is less; `None`: there is no value, or the type has no order, or it is not known.
-    pub min: Option<Limit>,
+    pub min: Option<Extreme>,
     /// No value is greater.
-    pub max: Option<Limit>,
+    pub max: Option<Extreme>,
 }
 
 /// What no value of a column is beyond.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Limit {
-    /// The limit.
+pub struct Extreme {
+    /// Which.
     pub value: Value,
-    /// Whether it is whole; else a long text was cut, and the limit is a little further out than
+    /// Whether it is whole; else a long text was cut, and this is a little further out than
     /// any value. Of a dictionary it may be a text that no row has.
     pub is_exact: bool,
 }
@@ -70,7 +70,7 @@ impl Summary {
         let (min, max) = match &stats.bounds {
             Bounds::Unknown | Bounds::NoValue => (None, None),
             Bounds::Between { min, max, min_cut, max_cut } => {
-                let limit = |bound, is_exact| Limit { value: value(bound, data_type), is_exact };
+                let limit = |bound, is_exact| Extreme { value: value(bound, data_type), is_exact };
                 (Some(limit(min, !min_cut)), Some(limit(max, !max_cut)))
             }
         };
