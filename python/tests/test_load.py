@@ -79,13 +79,13 @@ def test_csv_of_any_dialect(pool: cenote.Pool, tmp_path: Path) -> None:
     with pytest.raises(cenote.VersionConflict):
         pool.load(tmp_path / "z.csv", quote=None, expect_version=7)
     with pytest.raises(cenote.ArgumentError, match="decimal and thousands are the same"):
-        pool.load(tmp_path / "de.csv", decimal=".", thousands=".")
+        pool.load(tmp_path / "de.csv", "x", decimal=".", thousands=".")
     with pytest.raises(cenote.ArgumentError, match="delimiter and quote are the same"):
-        pool.load(tmp_path / "de.csv", delimiter='"')
+        pool.load(tmp_path / "de.csv", "x", delimiter='"')
     with pytest.raises(cenote.ArgumentError, match="escape= takes one character of one byte"):
-        pool.load(tmp_path / "de.csv", escape="\u00e4\u00f6")
+        pool.load(tmp_path / "de.csv", "x", escape="\u00e4\u00f6")
     with pytest.raises(cenote.ArgumentError, match="no encoding is called"):
-        pool.load(tmp_path / "de.csv", encoding="klingon")
+        pool.load(tmp_path / "de.csv", "x", encoding="klingon")
 
 
 def test_files_may_lack_columns_where_that_is_said(pool: cenote.Pool, tmp_path: Path) -> None:
