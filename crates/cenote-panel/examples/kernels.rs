@@ -6,7 +6,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-use cenote_panel::{Binary, Engine, Graph, NodeId, Op, Plan, RowOp, Window, Window2};
+use cenote_panel::{Binary, Engine, Ewm, Graph, NodeId, Op, Plan, RowOp, Window, Window2};
 
 fn main() {
     let mut args = std::env::args().skip(1).filter_map(|arg| arg.parse().ok());
@@ -30,12 +30,22 @@ fn main() {
         Window::DecayLinear,
         Window::Product,
         Window::Skew,
-        Window::Median,
+        Window::MEDIAN,
         Window::Delay,
     ] {
         case(&format!("{op:?} 20"), &|g| {
             let x = g.field("x");
             g.add(Op::Window(op, 20), vec![x])
+        });
+    }
+    case("Median 250", &|g| {
+        let x = g.field("x");
+        g.add(Op::Window(Window::MEDIAN, 250), vec![x])
+    });
+    for op in [Ewm::Mean, Ewm::Std] {
+        case(&format!("Ewm {op:?}"), &|g| {
+            let x = g.field("x");
+            g.add(Op::Ewm(op, 0.1f64.to_bits()), vec![x])
         });
     }
     case("Corr 20", &|g| {

@@ -17,7 +17,7 @@ mod wide;
 pub use formula::{Dollars, FormulaError, Function, Names, Problem, StandIn, functions, parse};
 pub use graph::{Graph, Node, NodeId};
 pub use library::{Built, Factor, LeftOut, Library, LibraryError, Needs, Reading};
-pub use op::{Binary, GroupOp, Op, Reach, RowOp, Unary, Window, Window2};
+pub use op::{Binary, Ewm, Op, Reach, RowOp, Unary, Window, Window2};
 pub use panel::{
     Axes, Computation, Described, METADATA, Panel, PanelError, Pivot, Wide, describe, stood_in,
 };

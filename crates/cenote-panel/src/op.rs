@@ -130,8 +130,9 @@ pub enum Window {
     ArgMax,
     /// The rank of the newest, from 1; equals share the mean of theirs.
     Rank,
-    /// The middle one, or the mean of the middle two.
-    Median,
+    /// The quantile q, whose bits these are, from 0 to 1: linear between the two values whose
+    /// ranks are next to 1 + q × (n − 1), as NumPy's and pandas' default.
+    Quantile(u64),
     /// The mean with weights 1 for the oldest to n for the newest.
     DecayLinear,
     /// Skewness, as pandas corrects it; missing for a constant.
@@ -153,6 +154,23 @@ pub enum Window2 {
     Corr,
     /// The slope of the first on the second; missing where the second is constant.
     Beta,
+}
+
+/// Over all rows up to the newest, one after the other, weighted exponentially with an α from
+/// 0 to 1: pandas' `ewm(alpha=α, adjust=False, ignore_na=True)`. What is missing or infinite is
+/// passed over: missing itself, and the next value goes on from the one before it.
+///
+/// With the first value m = x, v = 0, w = 1; each further one x makes of them, with d = x − m,
+/// m + αd, (1 − α)(v + αd²) and (1 − α)²w + α².
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ewm {
+    /// m.
+    Mean,
+    /// v ÷ (1 − w): pandas' with `bias=False`. Missing at the first value; of a constant
+    /// exactly 0.
+    Var,
+    /// Its square root.
+    Std,
 }
 
 /// Over a row; a missing value stays missing and counts nowhere.
@@ -178,15 +196,6 @@ pub enum RowOp {
     Bins(u32),
 }
 
-/// Over the groups of a row, given by a second input of codes; who has no code is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum GroupOp {
-    /// x less its group's mean; 0 for one who is alone.
-    Neutralize,
-    /// The rank within the group.
-    Rank,
-}
-
 /// What a node does. Numbers are part of it, floats by their bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -210,13 +219,13 @@ pub enum Op {
     ///
     /// [`Graph::add`]: crate::Graph::add
     OfRanks(Window2, u32),
-    /// The exponentially weighted mean with this α, as pandas' `ewm(adjust=False)` from the
-    /// first value on. Reads all that came before.
-    EwmMean(u64),
+    /// With this α over all that came before.
+    Ewm(Ewm, u64),
     /// Over a row.
     Row(RowOp),
-    /// Over the groups of a row.
-    Group(GroupOp),
+    /// The same of each group of a row: those who have the same code in the second input. Who
+    /// has no code is missing.
+    Group(RowOp),
 }
 
 impl Op {
@@ -225,7 +234,7 @@ impl Op {
     pub fn arity(&self) -> usize {
         match self {
             Op::Field(_) | Op::Constant(_) => 0,
-            Op::Unary(_) | Op::Window(..) | Op::EwmMean(_) | Op::Row(_) => 1,
+            Op::Unary(_) | Op::Window(..) | Op::Ewm(..) | Op::Row(_) => 1,
             Op::Binary(_) | Op::Window2(..) | Op::Group(_) => 2,
             Op::Where => 3,
             Op::OfRanks(..) => 4,
@@ -240,7 +249,7 @@ impl Op {
             Op::Window(_, rows) | Op::Window2(_, rows) | Op::OfRanks(_, rows) => {
                 Reach::Finite(u64::from(rows).saturating_sub(1))
             }
-            Op::EwmMean(_) => Reach::Recursive,
+            Op::Ewm(..) => Reach::Recursive,
             _ => Reach::Finite(0),
         }
     }
@@ -248,10 +257,16 @@ impl Op {
     /// Rows of its inputs that must be at hand with the newest one: 0 where only that.
     pub(crate) fn history(&self) -> usize {
         match *self {
-            Op::Window(Window::Delay, rows) => rows as usize + 1,
+            // A sorted window has to know what leaves it.
+            Op::Window(Window::Delay | Window::Quantile(_), rows) => rows as usize + 1,
             Op::Window(_, rows) | Op::Window2(_, rows) | Op::OfRanks(_, rows) => rows as usize,
             _ => 0,
         }
+    }
+
+    /// Whether it remembers something from row to row.
+    pub(crate) fn has_state(&self) -> bool {
+        self.history() > 0 || matches!(self, Op::Ewm(..))
     }
 
     pub(crate) fn kind(&self) -> Kind {
@@ -260,6 +275,17 @@ impl Op {
             Op::Row(_) | Op::Group(_) => Kind::Row,
             _ => Kind::Tile,
         }
+    }
+}
+
+impl Window {
+    /// The middle one, or the mean of the middle two.
+    pub const MEDIAN: Window = Window::Quantile(0.5f64.to_bits());
+}
+
+impl From<RowOp> for Op {
+    fn from(op: RowOp) -> Op {
+        Op::Row(op)
     }
 }
 

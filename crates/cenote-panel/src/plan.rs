@@ -284,7 +284,7 @@ impl Planner {
                 } else {
                     Place::Tile(self.tile.take())
                 };
-                let state = (reads_history || matches!(op, Op::EwmMean(_))).then(|| {
+                let state = op.has_state().then(|| {
                     self.states.push(op.clone());
                     u32::try_from(self.states.len() - 1).unwrap_or(u32::MAX)
                 });

@@ -6,10 +6,11 @@
 
 use rayon::prelude::*;
 
-use crate::op::{GroupOp, Op, RowOp};
+use crate::op::Op;
 use crate::plan::{Phase, Place, Plan, RowStep, TileStep};
 use crate::row::{self, Scratch};
 use crate::tile::element;
+use crate::tile::ewm;
 use crate::tile::history::History;
 use crate::tile::window::State;
 
@@ -45,8 +46,7 @@ struct Tile {
 #[derive(Debug)]
 enum TileState {
     Window(State),
-    /// The last mean of each symbol.
-    Ewm(f64, Vec<f64>),
+    Ewm(ewm::State),
 }
 
 /// What a step reads beside its tile.
@@ -239,8 +239,8 @@ impl Tile {
             Op::Window(window, rows) => TileState::Window(State::one(window, rows, width)),
             Op::Window2(window, rows) => TileState::Window(State::two(window, rows, width)),
             Op::OfRanks(window, rows) => TileState::Window(State::ranks(window, rows, width)),
-            Op::EwmMean(alpha) => TileState::Ewm(f64::from_bits(alpha), vec![f64::NAN; width]),
-            _ => TileState::Ewm(f64::NAN, Vec::new()),
+            Op::Ewm(of, alpha) => TileState::Ewm(ewm::State::new(of, f64::from_bits(alpha), width)),
+            _ => TileState::Ewm(ewm::State::default()),
         };
         // A history has the block's rows in it before its first reader comes.
         let history = |&rows: &usize| History::new(rows + block_rows, width);
@@ -258,7 +258,7 @@ impl Tile {
         let histories: usize = self.histories.iter().map(History::memory).sum();
         let state = |state: &TileState| match state {
             TileState::Window(state) => state.memory(),
-            TileState::Ewm(_, means) => means.capacity() * 8,
+            TileState::Ewm(state) => state.memory(),
         };
         slots + histories + self.states.iter().map(state).sum::<usize>()
     }
@@ -353,7 +353,7 @@ impl Tile {
     ) {
         let mut state_of = std::mem::replace(
             &mut self.states[state as usize],
-            TileState::Ewm(f64::NAN, Vec::new()),
+            TileState::Ewm(ewm::State::default()),
         );
         match &mut state_of {
             TileState::Window(window) => {
@@ -368,24 +368,11 @@ impl Tile {
                     _ => out.fill(f64::NAN),
                 }
             }
-            TileState::Ewm(alpha, means) => {
-                let x = self.row(step.inputs[0], row, block, scratch, &[]);
-                element::ewm_mean(x, *alpha, means, out);
+            TileState::Ewm(ewm) => {
+                ewm.step(self.row(step.inputs[0], row, block, scratch, &[]), out);
             }
         }
         self.states[state as usize] = state_of;
-    }
-}
-
-impl From<RowOp> for Op {
-    fn from(op: RowOp) -> Op {
-        Op::Row(op)
-    }
-}
-
-impl From<GroupOp> for Op {
-    fn from(op: GroupOp) -> Op {
-        Op::Group(op)
     }
 }
 

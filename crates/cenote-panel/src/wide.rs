@@ -8,8 +8,31 @@ use multiversion::multiversion;
 
 /// Runs `kernel` with the widest vectors that this machine has. The closure must be
 /// `#[inline(always)]`, or it stays what it was.
-#[multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"), dispatcher = "direct")]
 #[inline]
 pub(crate) fn wide<R, F: FnOnce() -> R>(kernel: F) -> R {
+    #[cfg(test)]
+    if NARROW.get() {
+        return kernel();
+    }
+    widest(kernel)
+}
+
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"), dispatcher = "direct")]
+#[inline]
+fn widest<R, F: FnOnce() -> R>(kernel: F) -> R {
     kernel()
+}
+
+#[cfg(test)]
+thread_local! {
+    static NARROW: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Runs something with the vectors that every x86-64 machine has, as far as this thread does it.
+#[cfg(test)]
+pub(crate) fn narrow<R>(f: impl FnOnce() -> R) -> R {
+    NARROW.set(true);
+    let found = f();
+    NARROW.set(false);
+    found
 }

@@ -13,18 +13,23 @@ const CHARACTERS_MAX: usize = 64;
 /// Cost: about a microsecond for each name of a like length.
 #[must_use]
 pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let lower = name.to_lowercase();
+    let lower = comparable(name);
     let mut near: Vec<(usize, &str)> = among
         .into_iter()
         .filter(|other| other.len().abs_diff(name.len()) <= 1 + name.len() / 4)
         .take(AMONG_MAX)
-        .map(|other| (distance(&lower, &other.to_lowercase()), other))
+        .map(|other| (strsim::levenshtein(&lower, &comparable(other)), other))
         .filter(|(d, other)| {
             *d <= 1 + other.len() / 4 && *d < other.chars().count().max(lower.chars().count())
         })
         .collect();
     near.sort_unstable();
     near.into_iter().take(TOLD_MAX).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// Without case, and not longer than is worth the time.
+fn comparable(name: &str) -> String {
+    name.to_lowercase().chars().take(CHARACTERS_MAX).collect()
 }
 
 /// `; did you mean "a" or "b"?`, or nothing.
@@ -35,23 +40,6 @@ pub fn did_you_mean(nearest: &[String]) -> String {
     }
     let names: Vec<_> = nearest.iter().map(|name| format!("{name:?}")).collect();
     format!("; did you mean {}?", names.join(" or "))
-}
-
-/// Edits between two names (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(CHARACTERS_MAX).collect();
-    let b: Vec<char> = b.chars().take(CHARACTERS_MAX).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

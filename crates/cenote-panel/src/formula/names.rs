@@ -102,10 +102,16 @@ impl Names {
     }
 }
 
+/// Characters of a name that are compared.
+const CHARACTERS_MAX: usize = 64;
+
 /// The names that are most like one, or all where there are few.
 pub(crate) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let comparable =
+        |name: &str| -> String { name.to_lowercase().chars().take(CHARACTERS_MAX).collect() };
+    let own = comparable(name);
     let mut all: Vec<(usize, &str)> =
-        known.map(|other| (distance(name, &other.to_lowercase()), other)).collect();
+        known.map(|other| (strsim::levenshtein(&own, &comparable(other)), other)).collect();
     all.sort_unstable();
     all.dedup();
     let close = |(distance, other): &&(usize, &str)| *distance <= 1 + other.len() / 3;
@@ -115,19 +121,4 @@ pub(crate) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<
         return best;
     }
     all.iter().map(|(_, other)| (*other).to_owned()).collect()
-}
-
-/// Edits between two names (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -1,8 +1,8 @@
 //! From tokens to nodes of a graph: operator precedence, by climbing.
 
 use super::error::Problem;
-use super::functions::{Call, DEFINITIONS_DEPTH, functions};
-use super::names::{Names, near};
+use super::functions::{DEFINITIONS_DEPTH, Function};
+use super::names::Names;
 use super::token::{Token, tokens};
 use crate::graph::{Graph, NodeId};
 use crate::op::{Binary, Op, Unary};
@@ -177,12 +177,7 @@ impl Parser<'_> {
     }
 
     fn call(&mut self, name: &str, at: usize) -> Result<NodeId, Fault> {
-        let known = functions().iter().find(|f| f.names.contains(&name));
-        let Some(function) = known else {
-            let all = functions().iter().flat_map(|f| f.names).copied();
-            let problem = Problem::Function { name: name.to_owned(), near: near(name, all) };
-            return Err((problem, at));
-        };
+        let function = Function::named(name).map_err(|problem| (problem, at))?;
         let mut arguments = Vec::new();
         if !self.accept(")") {
             loop {
@@ -195,16 +190,6 @@ impl Parser<'_> {
                 }
             }
         }
-        let found = arguments.len();
-        if !(function.least..=function.most).contains(&found) {
-            let expected = match (function.least, function.most) {
-                (1, 1) => "1 argument".to_owned(),
-                (least, most) if least == most => format!("{least} arguments"),
-                (least, most) => format!("{least} or {most} arguments"),
-            };
-            return Err((Problem::Arguments { usage: function.usage, expected, found }, at));
-        }
-        let mut call = Call { graph: self.graph, arguments, function };
-        (function.build)(&mut call).map_err(|problem| (problem, at))
+        function.call(self.graph, arguments).map_err(|problem| (problem, at))
     }
 }

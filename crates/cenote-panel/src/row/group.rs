@@ -1,46 +1,24 @@
-//! Rows in groups. A group is all symbols with the same code at that time.
+//! Rows in groups: a row operator of each group by itself. A group is all symbols with the
+//! same code at that time.
 
-use super::exact::sum;
-use super::{Scratch, count};
-use crate::op::GroupOp;
+use super::Scratch;
+use crate::op::RowOp;
 
-pub(super) fn apply(
-    op: GroupOp,
-    x: &[f64],
-    groups: &[f64],
-    out: &mut [f64],
-    scratch: &mut Scratch,
-) {
+pub(super) fn apply(op: RowOp, x: &[f64], groups: &[f64], out: &mut [f64], scratch: &mut Scratch) {
     out.fill(f64::NAN);
     let mut order = std::mem::take(&mut scratch.order);
+    let mut members = std::mem::take(&mut scratch.members);
+    let mut results = std::mem::take(&mut scratch.results);
     scratch.sorter.order(groups, &mut order);
-    let mut members = std::mem::take(&mut scratch.values);
-    let mut at = 0;
-    while at < order.len() {
-        let code = groups[order[at] as usize];
-        let same = |place: &&u32| groups[**place as usize] == code;
-        let end = at + order[at..].iter().take_while(same).count();
-        let group = &order[at..end];
+    let code = |place: &u32| groups[*place as usize];
+    for group in order.chunk_by(|a, b| code(a) == code(b)) {
         members.clear();
         members.extend(group.iter().map(|&place| x[place as usize]));
-        match op {
-            GroupOp::Neutralize => {
-                let mean = sum(&members) / count(&members);
-                for &place in group {
-                    out[place as usize] = x[place as usize] - mean;
-                }
-            }
-            GroupOp::Rank => {
-                let n = count(&members);
-                let mut ranks = vec![f64::NAN; members.len()];
-                scratch.sorter.ranks(&members, &mut ranks, |rank| rank / n);
-                for (&place, rank) in group.iter().zip(ranks) {
-                    out[place as usize] = rank;
-                }
-            }
+        results.resize(members.len(), f64::NAN);
+        super::apply(op, &members, &mut results, scratch);
+        for (&place, result) in group.iter().zip(&results) {
+            out[place as usize] = *result;
         }
-        at = end;
     }
-    scratch.order = order;
-    scratch.values = members;
+    (scratch.order, scratch.members, scratch.results) = (order, members, results);
 }

@@ -7,7 +7,8 @@ mod exact;
 mod group;
 mod rank;
 
-use crate::op::{GroupOp, RowOp};
+use crate::math;
+use crate::op::RowOp;
 use exact::sum;
 use rank::Sorter;
 
@@ -17,6 +18,8 @@ pub(crate) struct Scratch {
     sorter: Sorter,
     values: Vec<f64>,
     order: Vec<u32>,
+    members: Vec<f64>,
+    results: Vec<f64>,
 }
 
 impl Scratch {
@@ -63,7 +66,7 @@ pub(crate) fn apply(op: RowOp, x: &[f64], out: &mut [f64], scratch: &mut Scratch
 
 /// One row of an operator over groups.
 pub(crate) fn apply_group(
-    op: GroupOp,
+    op: RowOp,
     x: &[f64],
     groups: &[f64],
     out: &mut [f64],
@@ -108,7 +111,7 @@ fn winsorize(p: f64, x: &[f64], out: &mut [f64], sorted: &mut Vec<f64>) {
         return;
     }
     sorted.sort_unstable_by(f64::total_cmp);
-    let (low, high) = (quantile(sorted, p), quantile(sorted, 1.0 - p));
+    let (low, high) = (math::quantile(sorted, p), math::quantile(sorted, 1.0 - p));
     each(x, out, |x| {
         if x < low {
             low
@@ -118,19 +121,6 @@ fn winsorize(p: f64, x: &[f64], out: &mut [f64], sorted: &mut Vec<f64>) {
             x
         }
     });
-}
-
-/// Linear between the two nearest, as NumPy's default.
-#[expect(clippy::cast_precision_loss, reason = "at most as many as symbols")]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to n - 1")]
-fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let last = sorted.len() - 1;
-    let at = p.clamp(0.0, 1.0) * last as f64;
-    let below = (at.floor() as usize).min(last);
-    let above = (below + 1).min(last);
-    let part = at - below as f64;
-    let (a, b) = (sorted[below], sorted[above]);
-    if a == b || part == 0.0 { a } else { a + (b - a) * part }
 }
 
 #[cfg(test)]

@@ -89,10 +89,32 @@ fn each_row_operator_by_hand() {
 fn groups_by_hand() {
     let (x, groups) = ([1.0, 3.0, 5.0, f64::NAN, 7.0], [2.0, 2.0, 1.0, 2.0, f64::NAN]);
     let mut out = [0.0; 5];
-    apply_group(GroupOp::Neutralize, &x, &groups, &mut out, &mut Scratch::default());
+    apply_group(RowOp::Demean, &x, &groups, &mut out, &mut Scratch::default());
     assert_eq!(out[..3], [-1.0, 1.0, 0.0]);
     assert!(out[3].is_nan() && out[4].is_nan());
-    apply_group(GroupOp::Rank, &x, &groups, &mut out, &mut Scratch::default());
+    apply_group(RowOp::Rank, &x, &groups, &mut out, &mut Scratch::default());
     assert_eq!(out[..3], [0.5, 1.0, 1.0]);
     assert!(out[3].is_nan() && out[4].is_nan());
+}
+
+#[test]
+fn a_group_is_a_row_of_its_own() {
+    let x = [1.0, 3.0, 5.0, f64::NAN, 7.0, 5.0, 2.0, -2.0];
+    let groups = [2.0, 2.0, 1.0, 2.0, f64::NAN, 2.0, -0.0, 0.0];
+    let of = |op: RowOp| {
+        let mut out = [0.5; 8];
+        apply_group(op, &x, &groups, &mut out, &mut Scratch::default());
+        assert!(out[3].is_nan() && out[4].is_nan(), "{op:?}");
+        [out[0], out[1], out[5], out[2], out[6], out[7]]
+    };
+    assert_eq!(of(RowOp::Mean), [3.0, 3.0, 3.0, 5.0, 0.0, 0.0], "both zeros are one code");
+    assert_eq!(of(RowOp::Count), [3.0, 3.0, 3.0, 1.0, 2.0, 2.0]);
+    assert_eq!(of(RowOp::Ordinal), [1.0, 2.0, 3.0, 1.0, 2.0, 1.0]);
+    assert_eq!(of(RowOp::Bins(3)), [1.0, 2.0, 3.0, 3.0, 3.0, 2.0]);
+    let scaled = of(RowOp::Scale(2.0f64.to_bits()));
+    assert_eq!(scaled, [2.0 / 9.0, 6.0 / 9.0, 10.0 / 9.0, 2.0, 1.0, -1.0]);
+    let scores = of(RowOp::ZScore);
+    assert_eq!(scores[..3], [-1.0, 0.0, 1.0]);
+    assert!(scores[3].is_nan(), "who is alone has no z-score");
+    assert_eq!(of(RowOp::Winsorize(0.25f64.to_bits())), [2.0, 3.0, 4.0, 5.0, 1.0, -1.0]);
 }

@@ -94,21 +94,6 @@ pub(crate) fn choose(condition: &[f64], x: &[f64], y: &[f64], out: &mut [f64]) {
     );
 }
 
-/// The next exponentially weighted mean of each symbol: `mean` goes on from what it was. It
-/// begins with the first value; where a value is missing it is missing, and goes on later.
-pub(crate) fn ewm_mean(x: &[f64], alpha: f64, mean: &mut [f64], out: &mut [f64]) {
-    wide(
-        #[inline(always)]
-        || {
-            for ((out, &x), mean) in out.iter_mut().zip(x).zip(mean) {
-                let next = if mean.is_nan() { x } else { *mean + alpha * (x - *mean) };
-                *out = if x.is_nan() { x } else { next };
-                *mean = if x.is_nan() { *mean } else { next };
-            }
-        },
-    );
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

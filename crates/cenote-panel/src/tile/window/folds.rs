@@ -37,7 +37,7 @@ pub(super) fn one(op: Window, stack: &mut TwoStack, x: &History, ordinal: u64, o
         Window::DecayLinear => stack.step(&Decay { n }, [x], ordinal, out),
         Window::Slope => stack.step(&Line::new(n, false), [x], ordinal, out),
         Window::Residual => stack.step(&Line::new(n, true), [x], ordinal, out),
-        Window::Delay | Window::Rank | Window::Median | Window::Skew | Window::Kurt => {
+        Window::Delay | Window::Rank | Window::Quantile(_) | Window::Skew | Window::Kurt => {
             out.fill(f64::NAN);
         }
     }

@@ -6,13 +6,15 @@
 
 mod fold;
 mod folds;
-mod order;
+mod rank;
 mod ranks;
 mod shape;
+mod sorted;
 
 use super::history::History;
 use crate::op::{Window, Window2};
 use fold::TwoStack;
+use sorted::Sorted;
 
 /// One window operator at one tile, between rows.
 #[derive(Debug)]
@@ -26,7 +28,8 @@ enum Kernel {
     Delay,
     Fold1(Window, TwoStack),
     Fold2(Window2, TwoStack),
-    Order(Window),
+    Rank,
+    Quantile(Sorted),
     Ranks(Window2, TwoStack),
     Shape(Window),
 }
@@ -36,7 +39,8 @@ impl State {
     pub(crate) fn one(op: Window, rows: u32, width: usize) -> State {
         let kernel = match op {
             Window::Delay => Kernel::Delay,
-            Window::Rank | Window::Median => Kernel::Order(op),
+            Window::Rank => Kernel::Rank,
+            Window::Quantile(q) => Kernel::Quantile(Sorted::new(f64::from_bits(q), rows, width)),
             Window::Skew | Window::Kurt => Kernel::Shape(op),
             _ => Kernel::Fold1(op, TwoStack::new(folds::parts(op), rows, width)),
         };
@@ -61,7 +65,8 @@ impl State {
             Kernel::Fold1(_, stack) | Kernel::Fold2(_, stack) | Kernel::Ranks(_, stack) => {
                 stack.memory()
             }
-            Kernel::Delay | Kernel::Order(_) | Kernel::Shape(_) => 0,
+            Kernel::Quantile(sorted) => sorted.memory(),
+            Kernel::Delay | Kernel::Rank | Kernel::Shape(_) => 0,
         }
     }
 
@@ -75,8 +80,8 @@ impl State {
             }
             (Kernel::Fold1(op, stack), [x]) => folds::one(*op, stack, x, ordinal, out),
             (Kernel::Fold2(op, stack), [x, y]) => folds::two(*op, stack, [x, y], ordinal, out),
-            (Kernel::Order(Window::Rank), [x]) => order::rank(x, rows, ordinal, out),
-            (Kernel::Order(_), [x]) => order::median(x, rows, ordinal, out),
+            (Kernel::Rank, [x]) => rank::of(x, rows, ordinal, out),
+            (Kernel::Quantile(sorted), [x]) => sorted.step(x, ordinal, out),
             (Kernel::Ranks(op, stack), &[x, n, y, m]) => {
                 ranks::of(*op, stack, [x, n, y, m], ordinal, out);
             }

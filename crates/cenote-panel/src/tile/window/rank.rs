@@ -1,4 +1,4 @@
-//! Windows that need the order of their values: each output looks at its whole window.
+//! The rank of the newest value: each output looks at its whole window.
 
 use super::super::history::History;
 use crate::wide::wide;
@@ -8,7 +8,7 @@ const LANES: usize = 16;
 
 /// The rank of the newest value among the last `rows`, from 1; equals share the mean of
 /// theirs. Missing where any is.
-pub(super) fn rank(x: &History, rows: u32, ordinal: u64, out: &mut [f64]) {
+pub(super) fn of(x: &History, rows: u32, ordinal: u64, out: &mut [f64]) {
     wide(
         #[inline(always)]
         || {
@@ -50,26 +50,4 @@ fn count(
         equal[i] += if row[i] == newest[i] { 1.0 } else { 0.0 };
         more[i] += if row[i] > newest[i] { 1.0 } else { 0.0 };
     }
-}
-
-/// The middle of the last `rows` values, or the mean of the middle two. Missing where any
-/// value is.
-pub(super) fn median(x: &History, rows: u32, ordinal: u64, out: &mut [f64]) {
-    let mut values = Vec::with_capacity(rows as usize);
-    for (i, out) in out.iter_mut().enumerate() {
-        values.clear();
-        values.extend((0..u64::from(rows)).map(|back| x.row_before(ordinal, back)[i]));
-        *out = if values.iter().any(|v| v.is_nan()) { f64::NAN } else { middle(&mut values) };
-    }
-}
-
-fn middle(values: &mut [f64]) -> f64 {
-    let half = values.len() / 2;
-    let (below, &mut upper, _) = values.select_nth_unstable_by(half, f64::total_cmp);
-    if below.len() < half || values.len() % 2 == 1 {
-        return upper;
-    }
-    let lower = values[..half].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // As a difference: the sum of two large ones would be infinite.
-    if lower == upper { upper } else { lower + (upper - lower) / 2.0 }
 }
