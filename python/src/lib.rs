@@ -37,6 +37,7 @@ mod schema;
 mod selection;
 mod values;
 mod versions;
+mod window;
 mod writer;
 
 use pyo3::prelude::*;
@@ -59,7 +60,7 @@ mod _cenote {
     #[pymodule_export]
     use crate::live::Live;
     #[pymodule_export]
-    use crate::matrix::{DataFrame, Ewm, Rolling};
+    use crate::matrix::DataFrame;
     #[pymodule_export]
     use crate::panel::Panel;
     #[pymodule_export]
@@ -70,6 +71,8 @@ mod _cenote {
     use crate::schema::Schema;
     #[pymodule_export]
     use crate::values::{Values, column_values};
+    #[pymodule_export]
+    use crate::window::{Ewm, Rolling};
     #[pymodule_export]
     use crate::writer::Writer;
 

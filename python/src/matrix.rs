@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cenote_panel::{Binary, GroupOp, NodeId, Op, RowOp, Unary, Window, Window2};
+use cenote_panel::{Binary, Function, NodeId, Op, Unary};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 
@@ -10,13 +10,16 @@ use crate::factors::Factors;
 use crate::panel::{Shared, matrix, pandas};
 use crate::raise::argument;
 use crate::selection::type_name;
+use crate::window::{Ewm, Rolling};
 
 /// One time × symbol matrix of a panel, computed when it is read.
 ///
-/// Operators are pandas' where pandas has them. Missing values are NaN, and what reads one is
-/// missing; a window with one in it is missing. Along time there are windows only, since a
-/// rank or a sum over all times would look ahead; `rank`, `demean` and the like work on each
-/// time's row (`axis=1`).
+/// Operators are pandas' where pandas has them; each gives another lazy matrix of the same shape
+/// (times, symbols), float64. Missing values are NaN, and what reads one is missing; a window
+/// with one in it is missing. Along time there are windows only, since a rank or a sum over all
+/// times would look ahead; `rank`, `demean` and the like work on each time's row (`axis=1`), or
+/// with `groups=`, a matrix of codes, on each group of it: who has no code is missing. Operands
+/// are numbers or matrices of the same panel. Raises: ArgumentError for anything else.
 #[pyclass(frozen, module = "cenote", weakref)]
 #[derive(Clone, Debug)]
 pub(crate) struct DataFrame {
@@ -56,12 +59,49 @@ impl DataFrame {
         self.with(Op::Unary(op), vec![self.node])
     }
 
-    fn row(&self, op: RowOp) -> DataFrame {
-        self.with(op.into(), vec![self.node])
+    /// A function of formulas: their table owns what each name means and which numbers it takes.
+    pub(crate) fn call(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        arguments: Vec<NodeId>,
+    ) -> PyResult<DataFrame> {
+        let function = Function::named(name);
+        let made = function.and_then(|f| f.call(&mut self.shared.graph(), arguments));
+        match made {
+            Ok(node) => Ok(DataFrame { shared: self.shared.clone(), node }),
+            Err(problem) => Err(argument(py, &problem.to_string())),
+        }
+    }
+
+    /// A function of this matrix and numbers.
+    pub(crate) fn of_own(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        numbers: &[f64],
+    ) -> PyResult<DataFrame> {
+        let mut arguments = vec![self.node];
+        arguments.extend(numbers.iter().map(|number| self.shared.graph().constant(*number)));
+        self.call(py, name, arguments)
+    }
+
+    /// A function of rows and numbers, or the one of groups that has its name.
+    fn row(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        groups: Option<&Bound<'_, PyAny>>,
+        numbers: &[f64],
+    ) -> PyResult<DataFrame> {
+        let Some(groups) = groups else { return self.of_own(py, name, numbers) };
+        let mut arguments = vec![self.node, self.operand(groups)?];
+        arguments.extend(numbers.iter().map(|number| self.shared.graph().constant(*number)));
+        self.call(py, &format!("group_{}", name.trim_start_matches("row_")), arguments)
     }
 
     /// Another operand: a matrix of this panel, or a number.
-    fn operand(&self, other: &Bound<'_, PyAny>) -> PyResult<NodeId> {
+    pub(crate) fn operand(&self, other: &Bound<'_, PyAny>) -> PyResult<NodeId> {
         if let Ok(frame) = other.cast::<DataFrame>() {
             return frame.get().of(other.py(), &self.shared);
         }
@@ -84,11 +124,9 @@ impl DataFrame {
         Ok(self.with(Op::Binary(op), vec![other, self.node]))
     }
 
-    fn delay(&self, periods: u32) -> DataFrame {
-        if periods == 0 {
-            return self.clone();
-        }
-        self.with(Op::Window(Window::Delay, periods), vec![self.node])
+    pub(crate) fn divided(&self, by: f64) -> DataFrame {
+        let by = self.shared.graph().constant(by);
+        self.with(Op::Binary(Binary::Div), vec![self.node, by])
     }
 
     /// Its values, row by row.
@@ -226,6 +264,33 @@ impl DataFrame {
     fn exp(&self) -> DataFrame {
         self.unary(Unary::Exp)
     }
+    /// The square root; of less than 0 missing.
+    fn sqrt(&self) -> DataFrame {
+        self.unary(Unary::Sqrt)
+    }
+    /// sign(x) × |x| to the power `a`, a number or a matrix.
+    fn signedpower(&self, a: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
+        self.binary(Binary::SignedPow, a)
+    }
+    /// The smaller one of each pair, as `numpy.minimum`: missing where either is.
+    fn minimum(&self, other: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
+        self.binary(Binary::Min, other)
+    }
+    /// The larger one of each pair, as `numpy.maximum`: missing where either is.
+    fn maximum(&self, other: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
+        self.binary(Binary::Max, other)
+    }
+    /// The values, none below `lower` or above `upper`: numbers or matrices. Where a bound is
+    /// missing the result is, too; pandas takes no bound there.
+    #[pyo3(signature = (lower=None, upper=None))]
+    fn clip(
+        &self,
+        lower: Option<&Bound<'_, PyAny>>,
+        upper: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<DataFrame> {
+        let low = lower.map_or_else(|| Ok(self.clone()), |lower| self.maximum(lower))?;
+        upper.map_or_else(|| Ok(low.clone()), |upper| low.minimum(upper))
+    }
     /// 1 where a value is missing, else 0.
     fn isna(&self) -> DataFrame {
         self.unary(Unary::IsMissing)
@@ -252,70 +317,132 @@ impl DataFrame {
     /// The value so many rows ago. Not ahead: `periods` is 0 or more.
     #[pyo3(signature = (periods=1))]
     fn shift(&self, py: Python<'_>, periods: i64) -> PyResult<DataFrame> {
-        Ok(self.delay(rows(py, "periods", periods, 0)?))
+        self.of_own(py, "delay", &[rows(py, "periods", periods, 0)?.into()])
     }
     /// x less its value so many rows ago.
     #[pyo3(signature = (periods=1))]
     fn diff(&self, py: Python<'_>, periods: i64) -> PyResult<DataFrame> {
-        let before = self.delay(rows(py, "periods", periods, 0)?);
-        Ok(self.with(Op::Binary(Binary::Sub), vec![self.node, before.node]))
+        self.of_own(py, "delta", &[rows(py, "periods", periods, 0)?.into()])
     }
     /// x ÷ its value so many rows ago, less 1. Nothing is filled.
     #[pyo3(signature = (periods=1))]
     fn pct_change(&self, py: Python<'_>, periods: i64) -> PyResult<DataFrame> {
-        let before = self.delay(rows(py, "periods", periods, 0)?);
-        let ratio = self.with(Op::Binary(Binary::Div), vec![self.node, before.node]);
-        let one = self.shared.graph().constant(1.0);
-        Ok(ratio.with(Op::Binary(Binary::Sub), vec![ratio.node, one]))
+        self.of_own(py, "change", &[rows(py, "periods", periods, 0)?.into()])
     }
     /// The last `window` rows of each symbol, the newest included.
+    ///
+    /// A result is missing until the window is whole, and where any value in it is missing:
+    /// pandas' `min_periods=window`. Raises: ArgumentError for a window below 1.
     fn rolling(&self, py: Python<'_>, window: i64) -> PyResult<Rolling> {
-        Ok(Rolling { frame: self.clone(), rows: rows(py, "window", window, 1)? })
+        Ok(Rolling::new(self.clone(), rows(py, "window", window, 1)?))
     }
-    /// All rows up to each, weighted exponentially: `span` ≥ 1, as pandas' with
-    /// `adjust=False`. The only operator that depends on where the data begins.
-    fn ewm(&self, py: Python<'_>, span: f64) -> PyResult<Ewm> {
-        if span.is_nan() || span < 1.0 {
-            return Err(argument(py, &format!("span={span} is not 1 or more")));
-        }
-        Ok(Ewm { frame: self.clone(), alpha: 2.0 / (span + 1.0) })
+    /// All rows up to each, weighted exponentially: pandas' `ewm` with `adjust=False` and
+    /// `ignore_na=True`.
+    ///
+    /// One of `span` ≥ 1, `com` ≥ 0, `halflife` > 0 (rows) and 0 < `alpha` ≤ 1 says how fast
+    /// weights fall: α = 2 ÷ (span + 1) = 1 ÷ (1 + com) = 1 − exp(−ln 2 ÷ halflife). By name,
+    /// since pandas' first is `com`. The only operator that depends on where the data begins.
+    /// Raises: ArgumentError for none of them, for two, and out of their bounds.
+    #[pyo3(signature = (*, span=None, com=None, halflife=None, alpha=None))]
+    fn ewm(
+        &self,
+        py: Python<'_>,
+        span: Option<f64>,
+        com: Option<f64>,
+        halflife: Option<f64>,
+        alpha: Option<f64>,
+    ) -> PyResult<Ewm> {
+        Ewm::new(py, self.clone(), span, com, halflife, alpha)
     }
 
-    /// The rank among the symbols of each time, from 1/n to 1 (with `pct=False` from 1);
-    /// equals share the mean of theirs.
-    #[pyo3(signature = (*, axis=0, pct=true))]
-    fn rank(&self, py: Python<'_>, axis: i64, pct: bool) -> PyResult<DataFrame> {
+    /// The rank among the symbols of each time, from 1/n to 1 (with `pct=False` from 1); equals
+    /// share the mean of theirs. `groups`: among those of the same group.
+    #[pyo3(signature = (*, axis=0, pct=true, groups=None))]
+    fn rank(
+        &self,
+        py: Python<'_>,
+        axis: i64,
+        pct: bool,
+        groups: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<DataFrame> {
         along_rows(py, "rank", axis)?;
-        Ok(self.row(if pct { RowOp::Rank } else { RowOp::Ordinal }))
+        self.row(py, if pct { "rank" } else { "ordinal" }, groups, &[])
     }
-    /// x × `to` ÷ Σ|x| of each time.
-    #[pyo3(signature = (to=1.0))]
-    fn scale(&self, to: f64) -> DataFrame {
-        self.row(RowOp::Scale(to.to_bits()))
+    /// x × `to` ÷ Σ|x| of each time. `groups`: of each group by itself.
+    #[pyo3(signature = (to=1.0, *, groups=None))]
+    fn scale(
+        &self,
+        py: Python<'_>,
+        to: f64,
+        groups: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<DataFrame> {
+        self.row(py, "scale", groups, &[to])
     }
-    /// x less the mean of its time.
-    fn demean(&self) -> DataFrame {
-        self.row(RowOp::Demean)
+    /// How many symbols of each time are there, at each of them. `groups`: of each group.
+    #[pyo3(signature = (*, groups=None))]
+    fn row_count(&self, py: Python<'_>, groups: Option<&Bound<'_, PyAny>>) -> PyResult<DataFrame> {
+        self.row(py, "row_count", groups, &[])
     }
-    /// Demeaned, in standard deviations (n − 1) of its time.
-    fn zscore(&self) -> DataFrame {
-        self.row(RowOp::ZScore)
+    /// The mean of each time, at every symbol that is there. `groups`: of each group.
+    #[pyo3(signature = (*, groups=None))]
+    fn row_mean(&self, py: Python<'_>, groups: Option<&Bound<'_, PyAny>>) -> PyResult<DataFrame> {
+        self.row(py, "row_mean", groups, &[])
     }
-    /// Within the quantiles `p` and 1 − `p` of its time.
-    fn winsorize(&self, py: Python<'_>, p: f64) -> PyResult<DataFrame> {
-        if !(0.0..0.5).contains(&p) {
-            return Err(argument(py, &format!("p={p} is not from 0 to 0.5")));
-        }
-        Ok(self.row(RowOp::Winsorize(p.to_bits())))
+    /// x less the mean of its time. `groups`: of its group at that time.
+    #[pyo3(signature = (*, groups=None))]
+    fn demean(&self, py: Python<'_>, groups: Option<&Bound<'_, PyAny>>) -> PyResult<DataFrame> {
+        self.row(py, "demean", groups, &[])
     }
-    /// The bin from 1 to `n` of its time, by rank.
-    fn bins(&self, py: Python<'_>, n: i64) -> PyResult<DataFrame> {
-        Ok(self.row(RowOp::Bins(rows(py, "n", n, 1)?)))
+    /// Demeaned, in standard deviations (n − 1) of its time; missing where all are the same.
+    /// `groups`: of its group at that time.
+    #[pyo3(signature = (*, groups=None))]
+    fn zscore(&self, py: Python<'_>, groups: Option<&Bound<'_, PyAny>>) -> PyResult<DataFrame> {
+        self.row(py, "zscore", groups, &[])
     }
-    /// x less the mean of its group at its time; `groups` is a matrix of codes.
-    fn neutralize(&self, groups: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
-        let groups = self.operand(groups)?;
-        Ok(self.with(GroupOp::Neutralize.into(), vec![self.node, groups]))
+    /// Within the quantiles `p` and 1 − `p` of its time, 0 ≤ p < 0.5. `groups`: of its group.
+    #[pyo3(signature = (p, *, groups=None))]
+    fn winsorize(
+        &self,
+        py: Python<'_>,
+        p: f64,
+        groups: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<DataFrame> {
+        self.row(py, "winsorize", groups, &[p])
+    }
+    /// The bin from 1 to `n` of its time, by rank: ⌈rank × n ÷ symbols⌉. `groups`: of its group.
+    #[pyo3(signature = (n, *, groups=None))]
+    fn bins(
+        &self,
+        py: Python<'_>,
+        n: i64,
+        groups: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<DataFrame> {
+        self.row(py, "bins", groups, &[rows(py, "n", n, 1)?.into()])
+    }
+    /// 1 for the `n` largest of each time, else 0; equals, whose ranks are the same, are in or
+    /// out together. `groups`: of each group.
+    #[pyo3(signature = (n, *, groups=None))]
+    fn top(
+        &self,
+        py: Python<'_>,
+        n: i64,
+        groups: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<DataFrame> {
+        self.row(py, "top", groups, &[rows(py, "n", n, 1)?.into()])
+    }
+    /// 1 for the `n` smallest of each time, else 0; likewise.
+    #[pyo3(signature = (n, *, groups=None))]
+    fn bottom(
+        &self,
+        py: Python<'_>,
+        n: i64,
+        groups: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<DataFrame> {
+        self.row(py, "bottom", groups, &[rows(py, "n", n, 1)?.into()])
+    }
+    /// x less the mean of its group at its time; `groups` is a matrix of codes: `demean(groups=)`.
+    fn neutralize(&self, py: Python<'_>, groups: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
+        self.demean(py, Some(groups))
     }
 
     /// The values: a NumPy array of float64, shape (times, symbols), the caller's own.
@@ -344,120 +471,5 @@ impl DataFrame {
     fn __repr__(&self) -> String {
         let (times, symbols) = self.shape();
         format!("<cenote.DataFrame: {times} times × {symbols} symbols, not computed yet>")
-    }
-}
-
-/// The last rows of a DataFrame: made by `DataFrame.rolling`.
-#[pyclass(frozen, module = "cenote")]
-#[derive(Debug)]
-pub(crate) struct Rolling {
-    frame: DataFrame,
-    rows: u32,
-}
-
-impl Rolling {
-    fn of(&self, op: Window) -> DataFrame {
-        self.frame.with(Op::Window(op, self.rows), vec![self.frame.node])
-    }
-
-    fn with(&self, op: Window2, other: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
-        let other = self.frame.operand(other)?;
-        Ok(self.frame.with(Op::Window2(op, self.rows), vec![self.frame.node, other]))
-    }
-}
-
-#[pymethods]
-impl Rolling {
-    /// The sum.
-    fn sum(&self) -> DataFrame {
-        self.of(Window::Sum)
-    }
-    /// The mean.
-    fn mean(&self) -> DataFrame {
-        self.of(Window::Mean)
-    }
-    /// The standard deviation, n − 1; of a constant exactly 0.
-    fn std(&self) -> DataFrame {
-        self.of(Window::Std)
-    }
-    /// The variance, n − 1.
-    fn var(&self) -> DataFrame {
-        self.of(Window::Var)
-    }
-    /// The smallest.
-    fn min(&self) -> DataFrame {
-        self.of(Window::Min)
-    }
-    /// The largest.
-    fn max(&self) -> DataFrame {
-        self.of(Window::Max)
-    }
-    /// Where the smallest is, 1 for the oldest row.
-    fn argmin(&self) -> DataFrame {
-        self.of(Window::ArgMin)
-    }
-    /// Where the largest is, 1 for the oldest row.
-    fn argmax(&self) -> DataFrame {
-        self.of(Window::ArgMax)
-    }
-    /// The rank of the newest, from 1.
-    fn rank(&self) -> DataFrame {
-        self.of(Window::Rank)
-    }
-    /// The median.
-    fn median(&self) -> DataFrame {
-        self.of(Window::Median)
-    }
-    /// The product.
-    fn prod(&self) -> DataFrame {
-        self.of(Window::Product)
-    }
-    /// Skewness, corrected as pandas does; missing for a constant.
-    fn skew(&self) -> DataFrame {
-        self.of(Window::Skew)
-    }
-    /// Excess kurtosis, likewise.
-    fn kurt(&self) -> DataFrame {
-        self.of(Window::Kurt)
-    }
-    /// The mean with weights 1 for the oldest to n for the newest.
-    fn decay_linear(&self) -> DataFrame {
-        self.of(Window::DecayLinear)
-    }
-    /// The slope on the row number.
-    fn slope(&self) -> DataFrame {
-        self.of(Window::Slope)
-    }
-    /// The newest value less the line's.
-    fn residual(&self) -> DataFrame {
-        self.of(Window::Residual)
-    }
-    /// Pearson's correlation; missing where either is constant.
-    fn corr(&self, other: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
-        self.with(Window2::Corr, other)
-    }
-    /// The covariance, n − 1.
-    fn cov(&self, other: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
-        self.with(Window2::Cov, other)
-    }
-    /// The slope on `other`.
-    fn beta(&self, other: &Bound<'_, PyAny>) -> PyResult<DataFrame> {
-        self.with(Window2::Beta, other)
-    }
-}
-
-/// All rows up to each, weighted exponentially: made by `DataFrame.ewm`.
-#[pyclass(frozen, module = "cenote")]
-#[derive(Debug)]
-pub(crate) struct Ewm {
-    frame: DataFrame,
-    alpha: f64,
-}
-
-#[pymethods]
-impl Ewm {
-    /// The mean.
-    fn mean(&self) -> DataFrame {
-        self.frame.with(Op::EwmMean(self.alpha.to_bits()), vec![self.frame.node])
     }
 }

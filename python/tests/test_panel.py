@@ -82,7 +82,7 @@ def test_operators_are_those_of_pandas(panel: cenote.Panel, wide: dict[str, Any]
         (close.rolling(9).kurt(), c.rolling(9).kurt()),
         (close.rolling(7).corr(volume), c.rolling(7).corr(v)),
         (close.rolling(7).cov(volume), c.rolling(7).cov(v)),
-        (volume.ewm(10).mean(), v.ewm(span=10, adjust=False).mean()),
+        (volume.ewm(span=10).mean(), v.ewm(span=10, adjust=False).mean()),
         (close.rank(axis=1), c.rank(axis=1, pct=True)),
         (close.rank(axis=1, pct=False), c.rank(axis=1)),
         (close.demean(), c.sub(c.mean(axis=1), axis=0)),

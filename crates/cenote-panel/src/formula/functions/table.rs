@@ -137,6 +137,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
     function!(["ewm_var"], "ewm_var(x, span)", "exponential variance", 2..=2, |c| c.ewm(Ewm::Var)),
     function!(["rank"], "rank(x)", "rank in the row, from 1/n to 1", 1..=1, |c| c.row(RowOp::Rank)),
+    function!(["ordinal"], "ordinal(x)", "rank in the row, from 1 to n", 1..=1, |c| {
+        c.row(RowOp::Ordinal)
+    }),
     function!(
         ["scale"],
         "scale(x) or scale(x, a)",
@@ -175,15 +178,26 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Ok(c.first(c.arguments[0], None, n))
     }),
     function!(
-        ["indneutralize", "group_neutralize"],
+        ["indneutralize", "group_neutralize", "group_demean"],
         "indneutralize(x, groups)",
         "x less the mean of its group; 0 where alone",
         2..=2,
         |c| c.group(RowOp::Demean)
     ),
-    function!(["group_rank"], "group_rank(x, groups)", "rank in the group", 2..=2, |c| {
-        c.group(RowOp::Rank)
-    }),
+    function!(
+        ["group_rank"],
+        "group_rank(x, groups)",
+        "rank in the group, from 1/n to 1",
+        2..=2,
+        |c| { c.group(RowOp::Rank) }
+    ),
+    function!(
+        ["group_ordinal"],
+        "group_ordinal(x, groups)",
+        "rank in the group, from 1 to n",
+        2..=2,
+        |c| { c.group(RowOp::Ordinal) }
+    ),
     function!(
         ["group_scale"],
         "group_scale(x, groups) or group_scale(x, groups, a)",
@@ -191,9 +205,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         2..=3,
         |c| c.group(c.scale(2)?)
     ),
-    function!(["group_count"], "group_count(x, groups)", "how many are there", 2..=2, |c| {
-        c.group(RowOp::Count)
-    }),
+    function!(
+        ["group_count"],
+        "group_count(x, groups)",
+        "how many of the group are there",
+        2..=2,
+        |c| { c.group(RowOp::Count) }
+    ),
     function!(["group_mean"], "group_mean(x, groups)", "mean of the group", 2..=2, |c| {
         c.group(RowOp::Mean)
     }),

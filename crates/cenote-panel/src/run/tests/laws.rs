@@ -41,9 +41,10 @@ fn degree(function: &str) -> Option<i32> {
     Some(match function {
         "log" | "exp" | "sqrt" => return None,
         "sign" | "is_missing" | "change" | "ts_argmin" | "ts_argmax" | "ts_rank" | "ts_zscore" => 0,
-        "skew" | "kurt" | "correlation" | "beta" | "rank" | "scale" | "zscore" => 0,
+        "skew" | "kurt" | "correlation" | "beta" | "rank" | "ordinal" | "scale" | "zscore" => 0,
         "bins" | "top" | "bottom" | "row_count" | "group_count" | "group_rank" => 0,
         "group_scale" | "group_zscore" | "group_bins" | "group_top" | "group_bottom" => 0,
+        "group_ordinal" => 0,
         "abs" | "coalesce" | "where" | "min" | "max" | "delay" | "delta" | "sum" | "mean" => 1,
         "stddev" | "ts_min" | "ts_max" | "ts_median" | "ts_quantile" | "decay_linear" => 1,
         "slope" | "residual" | "ewm_mean" | "ewm_std" | "row_mean" | "demean" => 1,
@@ -115,7 +116,7 @@ impl Fields {
         Fields { symbols: self.symbols, values }
     }
 
-    fn from_row(&self, row: usize) -> Fields {
+    fn after(&self, row: usize) -> Fields {
         self.map(|_, values| values[row * self.symbols..].to_vec())
     }
 
@@ -196,7 +197,7 @@ proptest! {
         let valid = skip + usize::try_from(warm_up).unwrap();
         prop_assert!(valid < fields.rows());
         let all = fields.run(&plan, 0, (32, 256), &[]);
-        let later = fields.from_row(skip).run(&plan, skip as u64, (32, 256), &[]);
+        let later = fields.after(skip).run(&plan, skip as u64, (32, 256), &[]);
         let tail = |all: &[Vec<f64>], row: usize| -> Vec<Vec<f64>> {
             all.iter().map(|values| values[row * fields.symbols..].to_vec()).collect()
         };
