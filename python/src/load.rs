@@ -60,8 +60,9 @@ fn kind(py: Python<'_>, given: Option<&str>) -> PyResult<Option<Kind>> {
 
 /// A character of a dialect.
 fn one_byte(py: Python<'_>, option: &str, character: Option<char>) -> PyResult<Option<u8>> {
-    let byte = character.map(u8::try_from).transpose();
-    byte.map_err(|_| argument(py, &format!("{option}= takes one character of one byte")))
+    let byte = |character| u8::try_from(character).ok().filter(u8::is_ascii);
+    let wrong = || argument(py, &format!("{option}= takes one character of one byte"));
+    character.map(|one| byte(one).ok_or_else(wrong)).transpose()
 }
 
 /// `date_format=`.

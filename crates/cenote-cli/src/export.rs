@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use cenote::{FrameInfo, Pool};
+use cenote::{Error, FrameLog, Pool, Refusal, Selection, VersionInfo, VersionState, Which};
 use cenote_region::quantity::ByteSize;
 use clap::Args;
 use clap_complete::ArgValueCompleter;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::args::PoolArgs;
 use crate::connect::connect;
-use crate::dump::Export;
+use crate::dump::{Chosen, Export};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
@@ -25,8 +25,12 @@ Examples:
   cenote export --all -o monday.cenote --compress
   cenote export --all -o - | ssh other cenote import -
 
-The file is a tar archive of Arrow IPC streams with a checksum each. It holds the frames'
-current versions, and appears only once it is whole.";
+The file is a tar archive of Arrow IPC streams with a checksum each, and appears only once it is
+whole. It holds all versions that are kept, what made them, their tags, and what is kept; rows that
+versions have in common are in it once.";
+
+/// How often a version may go while the others are taken.
+const TRIES_MAX: usize = 100;
 
 /// Write whole frames into one file, for `cenote import`
 #[derive(Debug, Args)]
@@ -42,6 +46,9 @@ pub(crate) struct ExportFrames {
     /// The file; or - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Only the current version of each
+    #[arg(long)]
+    current: bool,
     /// Compress the data with Zstandard
     #[arg(long)]
     compress: bool,
@@ -53,6 +60,8 @@ pub(crate) struct ExportFrames {
 struct Done {
     path: PathBuf,
     frames: Vec<String>,
+    /// Of all frames together.
+    num_versions: usize,
     num_rows: u64,
     bytes: u64,
     seconds: f64,
@@ -70,16 +79,17 @@ impl ExportFrames {
                 return Err(Failure::usage("an export is nothing for a terminal")
                     .hint("pipe it: cenote export --all -o - | …"));
             }
-            return self.write(&pool, &frames, io::stdout().lock(), &interrupt).map(drop);
+            return self.write(&frames, io::stdout().lock(), &interrupt).map(drop);
         }
         let failed = |error: &(dyn std::error::Error + 'static)| {
             Failure::doing(format_args!("write {}", self.output.display()), error)
         };
         let mut whole = WholeFile::begin(&self.output).map_err(|error| failed(&error))?;
-        let num_rows = self.write(&pool, &frames, whole.file(), &interrupt)?;
+        let num_rows = self.write(&frames, whole.file(), &interrupt)?;
         let bytes = whole.finish().map_err(|error| failed(&error))?;
         let done = Done {
             path: self.output.clone(),
+            num_versions: frames.iter().map(|frame| frame.versions.len()).sum(),
             frames: frames.into_iter().map(|frame| frame.name).collect(),
             num_rows,
             bytes,
@@ -88,39 +98,55 @@ impl ExportFrames {
         if self.format.json { output::print_json(&done) } else { output::print(&done.line()) }
     }
 
-    fn chosen(&self, pool: &Pool) -> Result<Vec<FrameInfo>, Failure> {
-        let all = pool.frames().map_err(|error| Failure::of_pool(&error))?;
-        if self.all {
-            return Ok(all);
-        }
-        let find = |name: &String| match all.iter().find(|frame| &frame.name == name) {
-            Some(frame) => Ok(frame.clone()),
-            // says which names are near
-            None => Err(pool.get(name).err().map_or_else(
-                || Failure::new(format!("frame {name:?} came meanwhile")),
-                |error| Failure::of_pool(&error),
-            )),
+    fn chosen(&self, pool: &Pool) -> Result<Vec<Chosen>, Failure> {
+        let failed = |error: Error| Failure::of_pool(&error);
+        let names = if self.all {
+            pool.frames().map_err(failed)?.into_iter().map(|frame| frame.name).collect()
+        } else {
+            self.names.clone()
         };
-        self.names.iter().map(find).collect()
+        names.iter().map(|name| self.versions(pool, name).map_err(failed)).collect()
+    }
+
+    /// The versions of a frame that can be had, leased.
+    fn versions(&self, pool: &Pool, name: &str) -> Result<Chosen, Error> {
+        let mut tries = 0;
+        loop {
+            let FrameLog { name, keep, mut versions } = pool.log(name)?;
+            versions.retain(|version| match version.state {
+                VersionState::Current => true,
+                VersionState::Kept => !self.current,
+                VersionState::Gone | VersionState::Lost => false,
+            });
+            let open = |info: VersionInfo| {
+                let which = Which::Version(info.version);
+                let frame = pool.get_selected(&name, &Selection { which, ..Selection::default() });
+                frame.map(|frame| (info, frame))
+            };
+            match versions.into_iter().map(open).collect() {
+                Ok(versions) => return Ok(Chosen { name, keep, versions }),
+                // one has gone meanwhile
+                Err(Error::Refused(Refusal::NoVersion { .. })) if tries < TRIES_MAX => tries += 1,
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn write(
         &self,
-        pool: &Pool,
-        frames: &[FrameInfo],
+        frames: &[Chosen],
         to: impl Write,
         interrupt: &Interrupt,
     ) -> Result<u64, Failure> {
         let mut num_rows = 0;
         let to = BufWriter::with_capacity(1 << 20, to);
         let mut export = Export::begin(to, frames, self.compress)?;
-        for info in frames {
-            let frame = pool.get(&info.name).map_err(|error| Failure::of_pool(&error))?;
+        for frame in frames {
             let mut go_on = |rows: u64| {
                 num_rows += rows;
                 interrupt.check("interrupted: no file was written")
             };
-            export.frame(&frame, info, &mut go_on)?;
+            export.frame(frame, &mut go_on)?;
         }
         export.end()?.flush().map_err(|error| Failure::doing("write an export", &error))?;
         Ok(num_rows)
@@ -130,9 +156,10 @@ impl ExportFrames {
 impl Done {
     fn line(&self) -> String {
         format!(
-            "{}: {}, {}, {} in {:.2} s\n",
+            "{}: {}, {}, {}, {} in {:.2} s\n",
             self.path.display(),
             count(self.frames.len() as u64, "frame"),
+            count(self.num_versions as u64, "version"),
             count(self.num_rows, "row"),
             ByteSize(self.bytes),
             self.seconds,

@@ -5,14 +5,15 @@ use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cenote::{FrameWriter, IfExists, Pool, Refusal};
+use arrow_schema::SchemaRef;
+use cenote::{Error, FrameWriter, IfExists, Pool, Refusal};
 use clap::Args;
 use serde::Serialize;
 use tar::Archive;
 
 use crate::args::{PoolArgs, seconds};
 use crate::connect::connect_or_start;
-use crate::dump::{Described, Dump, Item};
+use crate::dump::{Described, DescribedVersion, Dump, Item};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
@@ -24,7 +25,9 @@ Examples:
   cenote import monday.cenote prices --as prices=prices-monday
   ssh other cenote export --all -o - | cenote import - --replace
 
-Nothing is seen of the frames before the whole file was read and every checksum was right.";
+Nothing is seen of the frames before the whole file was read and every checksum was right.
+A frame that is new here has its versions with their numbers, times, tags and what made them. With
+--replace the current version alone becomes the next one of a frame that there is.";
 
 const INTERRUPTED: &str = "interrupted: nothing was imported";
 
@@ -60,7 +63,10 @@ struct Done {
 #[derive(Debug, Serialize)]
 struct Imported {
     name: String,
+    /// The current one.
     version: u64,
+    num_versions: usize,
+    /// Rows that were written.
     num_rows: u64,
 }
 
@@ -68,6 +74,17 @@ struct Imported {
 struct Coming {
     described: Described,
     name: String,
+    /// Whether it is new here: then its versions come as they were. Else only the current one
+    /// comes, as the next one of the frame that there is.
+    is_new: bool,
+    versions: Vec<ComingVersion>,
+}
+
+/// A version on its way in.
+struct ComingVersion {
+    described: DescribedVersion,
+    /// Rows of the versions before that it has, too.
+    rows_before: u64,
     writer: Option<FrameWriter>,
 }
 
@@ -103,7 +120,7 @@ impl Import {
             }
         }
         let pool = connect_or_start(pool)?;
-        self.check_names(&pool, &dump.frames)?;
+        let known = self.check_names(&pool, &dump.frames)?;
         let mut coming: Vec<Coming> = Vec::new();
         let mut skipping = false;
         while let Some(item) = dump.next()? {
@@ -113,25 +130,23 @@ impl Import {
                     skipping = !self.is_wanted(&described.name);
                     if !skipping {
                         let name = self.new_name(&described.name);
-                        coming.push(Coming { described, name, writer: None });
+                        let (is_new, versions) = (!known.contains(&name), Vec::new());
+                        coming.push(Coming { described, name, is_new, versions });
                     }
                 }
-                Item::Rows(..) if skipping => {}
+                Item::Version(_) | Item::Rows(..) if skipping => {}
+                Item::Version(version) => {
+                    let Some(frame) = coming.last_mut() else { continue };
+                    frame.begin(*version)?;
+                }
                 Item::Rows(schema, batches) => {
                     let Some(frame) = coming.last_mut() else { continue };
-                    let failed = |error| Failure::of_pool(&error);
-                    if frame.writer.is_none() {
-                        let exists = if self.replace { IfExists::Replace } else { IfExists::Fail };
-                        let writer = pool.writer(&frame.name, schema, exists).map_err(failed)?;
-                        let writer = writer.source(frame.described.source.clone());
-                        frame.writer = Some(writer.wait(self.wait.unwrap_or(Duration::ZERO)));
-                    }
-                    let Some(writer) = &mut frame.writer else { continue };
-                    writer.write_all(&batches).map_err(failed)?;
+                    let writer = frame.writer(&pool, schema, self.wait)?;
+                    writer.write_all(&batches).map_err(|error| Failure::of_pool(&error))?;
                 }
             }
         }
-        let done = commit(coming, &interrupt, began)?;
+        let done = commit(&pool, coming, &interrupt, began)?;
         if self.format.json { output::print_json(&done) } else { output::print(&done.line()) }
     }
 
@@ -144,49 +159,143 @@ impl Import {
         renamed.map_or(name, |(_, new)| new).to_owned()
     }
 
-    /// Says at once what the commits would say after all has been read.
-    fn check_names(&self, pool: &Pool, frames: &[String]) -> Result<(), Failure> {
+    /// Says at once what the commits would say after all has been read. Which frames there are.
+    fn check_names(&self, pool: &Pool, frames: &[String]) -> Result<Vec<String>, Failure> {
         let frames = frames.iter().filter(|name| self.is_wanted(name));
         let mut names: Vec<String> = frames.map(|name| self.new_name(name)).collect();
         names.sort_unstable();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(Failure::usage(format!("two frames would be called {:?}", twice[0])));
         }
-        if self.replace {
-            return Ok(());
-        }
         let known = pool.frames().map_err(|error| Failure::of_pool(&error))?;
-        match known.into_iter().find(|frame| names.contains(&frame.name)) {
-            None => Ok(()),
-            Some(frame) => {
-                let refusal = Refusal::Exists { name: frame.name.clone() };
+        let known: Vec<String> = known.into_iter().map(|frame| frame.name).collect();
+        match known.iter().find(|name| names.contains(name)) {
+            Some(name) if !self.replace => {
+                let refusal = Refusal::Exists { name: name.clone() };
                 Err(Failure::of_pool(&refusal.into()).hint(format!(
-                    "--replace makes a new version of it; --as {}=NEW gives another name",
-                    frame.name
+                    "--replace makes a new version of it; --as {name}=NEW gives another name"
                 )))
             }
+            _ => Ok(known),
         }
     }
 }
 
-fn commit(coming: Vec<Coming>, interrupt: &Interrupt, began: Instant) -> Result<Done, Failure> {
-    for frame in &coming {
-        let rows = frame.writer.as_ref().map_or(0, FrameWriter::num_rows);
-        if rows != frame.described.num_rows {
-            let (name, wanted) = (&frame.described.name, frame.described.num_rows);
-            let text = format!("frame {name:?} has {rows} rows in the export and not {wanted}");
+impl Coming {
+    /// Another version begins.
+    fn begin(&mut self, described: DescribedVersion) -> Result<(), Failure> {
+        let before = self.versions.last();
+        if described.goes_on && before.is_none() {
+            let (name, version) = (&self.described.name, described.version);
+            let text = format!("version {version} of {name:?} goes on from one that is not there");
             return Err(Failure::new(text).hint("export again; nothing was imported"));
         }
+        let before = before.filter(|_| described.goes_on);
+        let rows_before = before.map_or(0, |before| before.described.num_rows);
+        if self.is_new {
+            let version = ComingVersion { described, rows_before, writer: None };
+            self.versions.push(version);
+            return Ok(());
+        }
+        // The rows of the last one are needed, and of those that it goes on from.
+        let writer = self.versions.pop().filter(|_| described.goes_on).and_then(|v| v.writer);
+        self.versions.push(ComingVersion { described, rows_before: 0, writer });
+        Ok(())
     }
+
+    /// The writer of the version at hand.
+    fn writer(
+        &mut self,
+        pool: &Pool,
+        schema: SchemaRef,
+        wait: Option<Duration>,
+    ) -> Result<&mut FrameWriter, Failure> {
+        let Some(version) = self.versions.last_mut() else {
+            let text = format!("frame {:?} has rows before it has a version", self.described.name);
+            return Err(Failure::new(text).hint("export again; nothing was imported"));
+        };
+        let exists = match (self.is_new, version.described.goes_on) {
+            (false, _) => IfExists::Replace,
+            (true, true) => IfExists::Append,
+            // the first makes the frame, the others replace it
+            (true, false)
+                if self.described.versions.first() == Some(&version.described.version) =>
+            {
+                IfExists::Fail
+            }
+            (true, false) => IfExists::Replace,
+        };
+        let writer = match version.writer.take() {
+            Some(writer) => writer,
+            None => {
+                let writer = pool.writer(&self.name, schema, exists);
+                writer.map_err(|error| Failure::of_pool(&error))?.wait(wait.unwrap_or_default())
+            }
+        };
+        Ok(version.writer.insert(writer))
+    }
+
+    /// Whether all rows have come.
+    fn check(&self) -> Result<(), Failure> {
+        let name = &self.described.name;
+        for version in &self.versions {
+            let new = version.writer.as_ref().map_or(0, FrameWriter::num_rows);
+            let (rows, wanted) = (version.rows_before + new, version.described.num_rows);
+            if rows != wanted {
+                let number = version.described.version;
+                let text = format!(
+                    "version {number} of {name:?} has {rows} rows in the export and not {wanted}"
+                );
+                return Err(Failure::new(text).hint("export again; nothing was imported"));
+            }
+        }
+        let found = self.versions.iter().map(|version| version.described.version);
+        if self.is_new && !found.eq(self.described.versions.iter().copied()) {
+            let text = format!("the versions of {name:?} are not those that are promised");
+            return Err(Failure::new(text).hint("export again; nothing was imported"));
+        }
+        Ok(())
+    }
+
+    fn commit(self, pool: &Pool) -> Result<Imported, Error> {
+        let (mut last, mut num_rows, num_versions) = (0, 0, self.versions.len());
+        let mut is_first = true;
+        for ComingVersion { described, writer, .. } in self.versions {
+            let Some(writer) = writer else { continue };
+            num_rows += writer.num_rows();
+            let mut writer = writer.source(described.source);
+            *writer.made() = described.made;
+            if !self.is_new {
+                last = writer.commit()?;
+                continue;
+            }
+            // whoever comes between is not replaced
+            writer = writer.expect_version(last).restore(described.version, described.created_ns);
+            last = writer.commit()?;
+            // As they were made: what is kept is decided at each version's own time.
+            if std::mem::take(&mut is_first) {
+                pool.keep(&self.name, self.described.keep)?;
+            }
+            for (tag, _) in self.described.tags.iter().filter(|(_, version)| **version == last) {
+                pool.tag(&self.name, tag, Some(last))?;
+            }
+        }
+        Ok(Imported { name: self.name, version: last, num_versions, num_rows })
+    }
+}
+
+fn commit(
+    pool: &Pool,
+    coming: Vec<Coming>,
+    interrupt: &Interrupt,
+    began: Instant,
+) -> Result<Done, Failure> {
+    coming.iter().try_for_each(Coming::check)?;
     interrupt.check(INTERRUPTED)?;
-    let (mut frames, mut num_rows) = (Vec::new(), 0);
-    for frame in coming {
-        let Some(writer) = frame.writer else { continue };
-        let rows = writer.num_rows();
-        let version = writer.commit().map_err(|error| Failure::of_pool(&error))?;
-        num_rows += rows;
-        frames.push(Imported { name: frame.name, version, num_rows: rows });
-    }
+    let frames = coming.into_iter().map(|frame| frame.commit(pool));
+    let frames: Vec<Imported> =
+        frames.collect::<Result<_, _>>().map_err(|error| Failure::of_pool(&error))?;
+    let num_rows = frames.iter().map(|frame| frame.num_rows).sum();
     Ok(Done { frames, num_rows, seconds: began.elapsed().as_secs_f64() })
 }
 
@@ -194,7 +303,11 @@ impl Done {
     fn line(&self) -> String {
         let one = |frame: &Imported| {
             let rows = count(frame.num_rows, "row");
-            format!("{} v{}: {rows}\n", frame.name, frame.version)
+            let versions = match frame.num_versions {
+                1 => String::new(),
+                number => format!(", {}", count(number as u64, "version")),
+            };
+            format!("{} v{}: {rows}{versions}\n", frame.name, frame.version)
         };
         let frames: String = self.frames.iter().map(one).collect();
         let all = count(self.frames.len() as u64, "frame");

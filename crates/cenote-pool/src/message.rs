@@ -207,10 +207,21 @@ pub struct Commit {
     pub source: String,
     /// What made it.
     pub made: Made,
+    /// What it was in another pool; `None`: it is new.
+    pub restored: Option<Restored>,
     /// The chunks, sealed, in arenas that the client owns.
     pub chunks: Vec<Sealed>,
     /// What they are. To be appended, it has the schema's bytes of the version before.
     pub draft: Draft,
+}
+
+/// What a version keeps of the one that it is a copy of, in another pool or an earlier time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restored {
+    /// Its number: above that of the name's current version.
+    pub version: u64,
+    /// When it was committed, in nanoseconds since 1970: later than the name's current version.
+    pub created_ns: u64,
 }
 
 /// What the pool answers.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 use cenote_arrow::stats::ColumnStats;
+use cenote_pool::manifest::ChunkRef;
 
 use crate::frame::Frame;
 
@@ -98,6 +99,23 @@ impl Diff {
             columns,
             statistics: statistics(from, to),
         }
+    }
+}
+
+impl Frame {
+    /// Whether an earlier version's partitions, if it has any, come first in this one, as the same
+    /// bytes: the rows after them are all that is new. Both frames must be whole.
+    #[must_use]
+    pub fn goes_on_from(&self, earlier: &Frame) -> bool {
+        let (own, other) = (&self.version, &earlier.version);
+        let partitions = other.num_partitions();
+        let key = |chunk: &ChunkRef| (chunk.entry, chunk.checksum);
+        partitions > 0
+            && own.num_partitions() >= partitions
+            && own.starts[..=partitions] == other.starts[..]
+            && own.schema == other.schema
+            && own.num_chunks() >= other.num_chunks()
+            && own.chunks().zip(other.chunks()).all(|(a, b)| key(a) == key(b))
     }
 }
 

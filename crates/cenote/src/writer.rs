@@ -11,7 +11,7 @@ use cenote_arrow::stats::{ColumnStats, encode_statistics};
 use cenote_arrow::{ColumnPlan, encode_schema};
 use cenote_pool::id::{CHUNK_ALIGN, PAGE_ALIGNED_FROM, Place};
 use cenote_pool::manifest::{ColumnRef, Draft};
-use cenote_pool::message::{Commit, Refusal, Request, Response};
+use cenote_pool::message::{Commit, Refusal, Request, Response, Restored};
 use cenote_pool::protocol::ledger::{IfExists, Sealed};
 use cenote_pool::row::Made;
 use cenote_pool::step::reach;
@@ -45,6 +45,7 @@ pub struct FrameWriter {
     expect: Option<u64>,
     source: String,
     made: Made,
+    restored: Option<Restored>,
     schema: SchemaRef,
     draft: Draft,
     layouts: HashMap<Vec<u8>, u32>,
@@ -82,6 +83,7 @@ impl FrameWriter {
             expect: None,
             source: String::new(),
             made: made::by_this_process(),
+            restored: None,
             schema,
             draft,
             layouts: HashMap::new(),
@@ -128,6 +130,15 @@ impl FrameWriter {
     /// What is remembered of how the version was made: this process, and what is added here.
     pub fn made(&mut self) -> &mut Made {
         &mut self.made
+    }
+
+    /// A version as it was in another pool: with its number and its time, in nanoseconds since
+    /// 1970, both above those of the frame's current version; and with [`Self::made`] as it is
+    /// told, where else the pool notes whether rows were appended.
+    #[must_use]
+    pub fn restore(mut self, version: u64, created_ns: u64) -> FrameWriter {
+        self.restored = Some(Restored { version, created_ns });
+        self
     }
 
     /// The schema of the frame.
@@ -420,6 +431,7 @@ impl FrameWriter {
             expect: self.expect,
             source: self.source.clone(),
             made: std::mem::take(&mut self.made),
+            restored: self.restored,
             chunks: std::mem::take(&mut self.sealed),
             draft: std::mem::take(&mut self.draft),
         };

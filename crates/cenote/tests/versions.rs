@@ -257,3 +257,35 @@ fn what_made_a_version_is_remembered_and_two_are_compared() {
     assert_eq!(changes, [("day", true, true), ("value", true, false), ("name", false, true)]);
     assert_eq!(diff.shared_bytes, 0);
 }
+
+#[test]
+fn a_version_is_restored_with_its_number_and_time() {
+    let pool = pool();
+    let restore = |day_of: i64, version: u64, time, exists| -> Result<u64, Error> {
+        let mut writer = pool.writer("t", day(day_of).schema(), exists)?.restore(version, time);
+        writer.made().note = format!("it was {version}");
+        writer.made().append = true;
+        writer.write(&day(day_of))?;
+        writer.commit()
+    };
+    assert_eq!(restore(1, 5, 1_000, IfExists::Fail).unwrap(), 5);
+    pool.keep("t", Keep { versions: 9, seconds: None }).unwrap();
+    assert_eq!(restore(2, 7, 2_000, IfExists::Append).unwrap(), 7);
+    let refused =
+        |version, time| restore(3, version, time, IfExists::Append).unwrap_err().to_string();
+    assert!(refused(7, 3_000).contains("version 7 cannot follow version 7"));
+    assert!(refused(u64::MAX, 3_000).contains("cannot follow"));
+    assert!(refused(8, 2_000).contains("2000 ns since 1970 cannot follow one of 2000 ns"));
+    assert!(refused(8, u64::MAX).contains("cannot follow"));
+    let log = pool.log("t").unwrap().versions;
+    let said: Vec<_> = log.iter().map(|v| (v.version, v.created_ns, v.made.append)).collect();
+    assert_eq!(said, [(5, 1_000, true), (7, 2_000, true)]);
+    assert_eq!(log[0].made.note, "it was 5");
+    let as_of = |ns| get(&pool, Which::AsOf(ns)).map(|frame| frame.version()).ok();
+    // what was between 5 and 7 nobody knows
+    assert_eq!((as_of(999), as_of(1_500), as_of(2_000)), (None, None, Some(7)));
+    assert!(pool.get("t").unwrap().goes_on_from(&get(&pool, Which::Version(5)).unwrap()));
+    assert!(!get(&pool, Which::Version(5)).unwrap().goes_on_from(&pool.get("t").unwrap()));
+    assert_eq!(pool.append("t", &[day(4)]).unwrap(), 8);
+    assert_eq!(days(&pool.get("t").unwrap()), [1, 2, 4]);
+}

@@ -8,13 +8,17 @@ use arrow_schema::{ArrowError, SchemaRef};
 use serde::de::DeserializeOwned;
 use tar::{Archive, Entries};
 
-use super::{Described, Entry, FORMAT_VERSION, FRAME, HEAD, Head, INDEX};
+use super::{
+    Described, DescribedVersion, Entry, FORMAT_VERSION, FRAME, HEAD, Head, INDEX, VERSION,
+};
 use crate::failure::Failure;
 
 /// What comes next.
 pub(crate) enum Item {
     /// Another frame begins.
     Frame(Described),
+    /// Another version of it.
+    Version(Box<DescribedVersion>),
     /// Rows of it; the first ones may be none, for their schema.
     Rows(SchemaRef, Vec<RecordBatch>),
 }
@@ -69,6 +73,9 @@ impl<'a, R: Read> Dump<'a, R> {
         }
         if path.ends_with(FRAME) {
             return self.parsed(&path, &bytes).map(|described| Some(Item::Frame(described)));
+        }
+        if path.ends_with(VERSION) {
+            return self.parsed(&path, &bytes).map(|version| Some(Item::Version(version)));
         }
         let rows = || -> Result<_, ArrowError> {
             let reader = StreamReader::try_new(Cursor::new(&bytes), None)?;

@@ -6,11 +6,23 @@ use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, Schema};
-use cenote::{Frame, FrameInfo};
+use cenote::{Frame, Keep, VersionInfo};
 use tar::{Builder, EntryType, Header};
 
-use super::{Described, Entry, FORMAT_VERSION, FRAME, HEAD, Head, INDEX, PIECE_BYTES};
+use super::{
+    Described, DescribedVersion, Entry, FORMAT_VERSION, FRAME, HEAD, Head, INDEX, PIECE_BYTES,
+    VERSION,
+};
 use crate::failure::Failure;
+
+/// A frame to be written: its versions are leased, and none goes meanwhile.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) name: String,
+    pub(crate) keep: Keep,
+    /// Oldest first.
+    pub(crate) versions: Vec<(VersionInfo, Frame)>,
+}
 
 /// A dump that is being written.
 pub(crate) struct Export<W: Write> {
@@ -24,7 +36,7 @@ impl<W: Write> Export<W> {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(crate) fn begin(to: W, frames: &[FrameInfo], zstd: bool) -> Result<Export<W>, Failure> {
+    pub(crate) fn begin(to: W, frames: &[Chosen], zstd: bool) -> Result<Export<W>, Failure> {
         let compression = zstd.then_some(CompressionType::ZSTD);
         let options = IpcWriteOptions::default().try_with_compression(compression);
         let options = options.map_err(|error| Failure::doing("write an export", &error))?;
@@ -44,37 +56,66 @@ impl<W: Write> Export<W> {
     /// It cannot be read or written, or `go_on` says so.
     pub(crate) fn frame(
         &mut self,
-        frame: &Frame,
-        info: &FrameInfo,
+        chosen: &Chosen,
         go_on: &mut dyn FnMut(u64) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let number = self.entries.iter().filter(|entry| entry.path.ends_with(FRAME)).count();
+        let tag = |tag: &String, version| (tag.clone(), version);
         let described = Described {
-            name: frame.name().to_owned(),
-            version: frame.version(),
-            created_ns: frame.created_ns(),
-            // of the version that is read, or of the one that has replaced it meanwhile
-            source: if info.version == frame.version() {
-                info.source.clone()
-            } else {
-                String::new()
-            },
-            num_rows: frame.num_rows(),
+            name: chosen.name.clone(),
+            keep: chosen.keep,
+            versions: chosen.versions.iter().map(|(info, _)| info.version).collect(),
+            tags: chosen
+                .versions
+                .iter()
+                .flat_map(|(info, _)| info.tags.iter().map(|name| tag(name, info.version)))
+                .collect(),
         };
         self.json(format!("{number}/{FRAME}"), &described)?;
+        let mut before: Option<&Frame> = None;
+        for (info, frame) in &chosen.versions {
+            let before = before.replace(frame).filter(|before| frame.goes_on_from(before));
+            let described = DescribedVersion {
+                version: info.version,
+                created_ns: info.created_ns,
+                num_rows: frame.num_rows(),
+                goes_on: before.is_some(),
+                source: info.source.clone(),
+                made: info.made.clone(),
+            };
+            let folder = format!("{number}/{}", info.version);
+            self.json(format!("{folder}/{VERSION}"), &described)?;
+            self.rows(&folder, frame, before.map_or(0, Frame::num_rows), go_on)?;
+        }
+        Ok(())
+    }
+
+    /// The rows of a version from `first` on, where a partition begins.
+    fn rows(
+        &mut self,
+        folder: &str,
+        frame: &Frame,
+        first: u64,
+        go_on: &mut dyn FnMut(u64) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let arrow = |error: ArrowError| {
             Failure::doing(format_args!("export frame {:?}", frame.name()), &error)
         };
         let mut piece_number = 0_u64;
         let mut put = |export: &mut Self, batch: Option<&RecordBatch>| -> Result<(), Failure> {
             let bytes = export.stream(frame.schema(), batch).map_err(arrow)?;
-            export.member(format!("{number}/{piece_number:06}.arrows"), &bytes)?;
+            export.member(format!("{folder}/{piece_number:06}.arrows"), &bytes)?;
             piece_number += 1;
             Ok(())
         };
         // a schema at least
         put(self, None)?;
+        let mut row = 0;
         for batch in frame.batches().map_err(|error| Failure::of_pool(&error))? {
+            row += batch.num_rows() as u64;
+            if row <= first {
+                continue;
+            }
             let rows = piece_rows(&batch);
             for start in (0..batch.num_rows()).step_by(rows) {
                 let piece = batch.slice(start, rows.min(batch.num_rows() - start));

@@ -107,7 +107,8 @@ fn not_one(option: &str) -> Failure {
 }
 
 fn one_byte(option: &str, character: Option<char>) -> Result<Option<u8>, Failure> {
-    character.map(u8::try_from).transpose().map_err(|_| not_one(option))
+    let byte = |character| u8::try_from(character).ok().filter(u8::is_ascii);
+    character.map(|one| byte(one).ok_or_else(|| not_one(option))).transpose()
 }
 
 /// The same in the words of the command line.

@@ -44,6 +44,110 @@ fn what_is_exported_is_imported_the_same() {
     }
 }
 
+/// What `log` says of the versions that can be had, without what differs between pools.
+fn living(scratch: &Scratch, name: &str) -> (serde_json::Value, Vec<serde_json::Value>) {
+    let mut log = scratch.json(&["log", name]);
+    let versions = log["versions"].as_array_mut().unwrap();
+    versions.retain(|version| version["state"] != "gone");
+    let versions = std::mem::take(versions);
+    (log["keep"].clone(), versions)
+}
+
+#[test]
+fn versions_come_back_as_they_were() {
+    let (one, other) = (Scratch::new(), Scratch::new());
+    let _daemons = (one.serve(&["--capacity", "64MiB"]), other.serve(&["--capacity", "64MiB"]));
+    let lines = prices("AAA", 3000);
+    one.write("p.csv", &lines);
+    one.write("q.csv", lines.replace("close", "price"));
+    let put = |more: &[&str]| {
+        one.ok(&[&["put", "p.csv", "--name", "p"], more].concat());
+    };
+    put(&["--note", "is gone"]);
+    put(&["--replace", "--note", "the first that is kept", "--expect-version", "1"]);
+    one.ok(&["tag", "p", "published"]);
+    one.ok(&["keep", "p", "3", "--days", "1"]);
+    put(&["--append"]);
+    put(&["--append", "--note", "more"]);
+    one.ok(&["put", "q.csv", "--name", "p", "--replace"]);
+    one.ok(&["put", "q.csv", "--name", "p", "--append"]);
+    one.ok(&["tag", "p", "v5", "--version", "5"]);
+    one.ok(&["rm", "p", "--version", "3"]);
+    let (keep, versions) = living(&one, "p");
+    let numbers: Vec<u64> = versions.iter().map(|v| v["version"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [2, 4, 5, 6]);
+
+    let whole = one.json(&["export", "p", "-o", "p.cenote"]);
+    // 3,000 rows of version 2, 6,000 more of 4, 3,000 of 5, 3,000 more of 6
+    assert_eq!((&whole["num_versions"], &whole["num_rows"]), (&4.into(), &15_000.into()));
+    let path = one.path("p.cenote");
+    let done = other.json(&["import", path.to_str().unwrap()]);
+    let frame = &done["frames"][0];
+    assert_eq!((&frame["version"], &frame["num_versions"]), (&6.into(), &4.into()));
+    let (kept, came) = living(&other, "p");
+    assert_eq!(kept, keep);
+    for (was, is) in versions.iter().zip(&came) {
+        let mut is = is.clone();
+        // bytes depend on how rows were packed into chunks
+        is["nbytes"] = was["nbytes"].clone();
+        assert_eq!(*was, is);
+    }
+    assert_eq!(came.len(), 4);
+    let as_arrow = |scratch: &Scratch, which: &[&str]| {
+        let arguments = [&["get", "p", "-o", "-", "--format", "arrows"], which].concat();
+        let output = scratch.command(&arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    };
+    let time = came[1]["created_ns"].as_u64().unwrap();
+    let moment = chrono_text(time);
+    for which in [
+        &["--version", "2"][..],
+        &["--version", "4"],
+        &["--version", "5"],
+        &[],
+        &["--tag", "published"],
+        &["--tag", "v5"],
+        &["--as-of", &moment],
+    ] {
+        assert_eq!(as_arrow(&one, which), as_arrow(&other, which), "{which:?}");
+    }
+    // versions that go on share what they have in common
+    let diff = other.json(&["diff", "p", "2", "4"]);
+    assert_eq!(diff["shared_bytes"], diff["from"]["nbytes"]);
+    // and the frame goes on as it would have
+    other.write("q.csv", lines.replace("close", "price"));
+    other.ok(&["put", "q.csv", "--name", "p", "--append"]);
+    assert_eq!(other.json(&["ls"])[0]["version"], 7);
+
+    let current = one.json(&["export", "p", "-o", "c.cenote", "--current"]);
+    assert_eq!((&current["num_versions"], &current["num_rows"]), (&1.into(), &6_000.into()));
+    // over a frame that there is: its next version, of the rows that it goes on from, too
+    let done = other.json(&["import", path.to_str().unwrap(), "--replace"]);
+    assert_eq!((&done["frames"][0]["version"], &done["num_rows"]), (&8.into(), &6_000.into()));
+    assert_eq!(as_arrow(&one, &[]), as_arrow(&other, &[]));
+    assert_eq!(living(&other, "p").0, keep);
+}
+
+/// A time as the command line takes it.
+fn chrono_text(ns: u64) -> String {
+    let time = arrow_array::temporal_conversions::timestamp_ns_to_datetime(ns.cast_signed());
+    format!("{}Z", time.unwrap().format("%Y-%m-%dT%H:%M:%S%.9f"))
+}
+
+#[test]
+fn an_export_of_another_layout_is_refused() {
+    let scratch = Scratch::new();
+    let head = br#"{"format_version": 1, "written_by": "0.0.9", "frames": []}"#;
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(head.len() as u64);
+    header.set_mode(0o644);
+    tar.append_data(&mut header, "cenote-export.json", &head[..]).unwrap();
+    scratch.write("old.cenote", tar.into_inner().unwrap());
+    scratch.fails(&["import", "old.cenote"], 1, &["version 1", "reads version 2"]);
+}
+
 #[test]
 fn names_that_exist_are_refused_replaced_or_changed() {
     let scratch = Scratch::new();

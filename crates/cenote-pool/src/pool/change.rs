@@ -5,11 +5,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::{Core, Pool, system};
 use crate::id::{EntryId, SessionId, VERSION_CHUNKS_MAX};
 use crate::manifest::{ChunkRef, encode};
-use crate::message::{Commit, Refusal, Response, check_name};
+use crate::message::{Commit, Refusal, Response, Restored, check_name};
 use crate::protocol::ledger::{IfExists, LedgerError, Put, Sealed};
 use crate::row::Row;
 
 use super::append::{Base, base_of};
+
+/// Greatest number that a restored version may have: others can follow.
+const RESTORED_VERSION_MAX: u64 = u64::MAX >> 1;
+/// Clocks of two hosts may differ by so much.
+const DAY_NS: u64 = 86_400 * 1_000_000_000;
 
 impl Pool {
     pub(super) fn commit(
@@ -30,6 +35,9 @@ impl Pool {
         }
         let terms = core.ledger.check_terms(&commit.name, commit.if_exists, commit.expect);
         terms.map_err(|error| refusal(self, core, error, "commit"))?;
+        if let Some(restored) = &commit.restored {
+            check_restored(core, &commit.name, restored)?;
+        }
         let base = match commit.if_exists {
             IfExists::Append => base_of(core, &commit)?,
             IfExists::Fail | IfExists::Replace => None,
@@ -68,6 +76,21 @@ impl Pool {
     }
 }
 
+/// Numbers and times of a name's versions go up, and not so far that no other could follow.
+fn check_restored(core: &Core, name: &str, restored: &Restored) -> Result<(), Refusal> {
+    let current = core.ledger.get(name).map(|version| &version.row);
+    let (version, created_ns) = current.map_or((0, 0), |row| (row.version, row.created_ns));
+    let Restored { version: number, created_ns: time } = *restored;
+    let what = if number <= version || number > RESTORED_VERSION_MAX {
+        format!("version {number} cannot follow version {version}")
+    } else if time <= created_ns || time > now_ns().saturating_add(DAY_NS) {
+        format!("a version of {time} ns since 1970 cannot follow one of {created_ns} ns, today")
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::Unsound { what })
+}
+
 fn release(core: &mut Core, chunks: &[Sealed]) {
     for chunk in chunks {
         core.estate.space.release(&chunk.place);
@@ -84,11 +107,17 @@ fn commit_sealed(core: &mut Core, commit: &mut Commit, base: Base) -> Result<u64
     // Versions of a name follow each other in time, whatever the clock does.
     let last = core.ledger.record(&commit.name);
     let last = last.and_then(|r| r.rows.get(&r.settings.current)).map_or(0, |row| row.created_ns);
-    let created_ns = now_ns().max(last + 1);
     let mut made = std::mem::take(&mut commit.made);
-    made.append = commit.if_exists == IfExists::Append && last != 0;
+    let (version, created_ns) = match commit.restored {
+        Some(restored) => (restored.version, restored.created_ns),
+        None => {
+            made.append = commit.if_exists == IfExists::Append && last != 0;
+            (0, now_ns().max(last.saturating_add(1)))
+        }
+    };
     let row = Row {
         name: commit.name.clone(),
+        version,
         num_rows: rows_before + draft.num_rows(),
         num_columns: draft.num_columns,
         created_ns,

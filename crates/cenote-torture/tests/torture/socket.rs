@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use cenote_pool::id::{ArenaId, EntryId, Epoch, Generation, Incarnation, Place, SessionId};
 use cenote_pool::manifest::{ColumnRef, Draft};
-use cenote_pool::message::{Commit, PROTOCOL_VERSION, Refusal, Request, Response, Resume, Which};
+use cenote_pool::message::{
+    Commit, PROTOCOL_VERSION, Refusal, Request, Response, Restored, Resume, Which,
+};
 use cenote_pool::protocol::ledger::{IfExists, Sealed};
 use cenote_pool::row::{Keep, Made};
 use cenote_region::socket::recv_with_fds;
@@ -166,6 +168,9 @@ fn request(chance: &mut Chance, arena: ArenaId) -> Request {
                 if_exists: [IfExists::Replace, IfExists::Append][usize::from(chance.one_in(2))],
                 expect: chance.one_in(3).then(|| chance.below(3)),
                 made: Made { note: "n".repeat(small(chance) as usize % 9000), ..Made::default() },
+                restored: chance
+                    .one_in(4)
+                    .then(|| Restored { version: number(chance), created_ns: number(chance) }),
                 source: "r".repeat(usize::try_from(chance.below(1000)).unwrap()),
                 chunks: (0..count)
                     .map(|_| Sealed { place: place(chance, arena), checksum: number(chance) })
@@ -353,6 +358,7 @@ fn only_the_last_connection_of_a_client_is_heard() {
         if_exists: IfExists::Fail,
         expect: None,
         made: Made::default(),
+        restored: None,
         source: String::new(),
         chunks: vec![Sealed { place, checksum: 7 }],
         draft: Draft::default(),

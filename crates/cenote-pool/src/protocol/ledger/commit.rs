@@ -52,7 +52,7 @@ pub struct Inherited {
 /// A version to be committed.
 #[derive(Debug)]
 pub struct Put<'a> {
-    /// Its row, but for version and manifest.
+    /// Its row, but for the manifest. Version 0: that after the current one.
     pub row: Row,
     /// What to do if the name is taken.
     pub if_exists: IfExists,
@@ -105,7 +105,9 @@ impl<M: Memory, H: Memory> Ledger<M, H> {
         let Put { mut row, if_exists, expect, data, inherited, partitions, schema } = put;
         let name = row.name.clone();
         self.check_terms(&name, if_exists, expect)?;
-        row.version = self.record(&name).map_or(0, |record| record.settings.current) + 1;
+        if row.version == 0 {
+            row.version = self.record(&name).map_or(0, |record| record.settings.current) + 1;
+        }
         self.make_room(world, data.len() + 1)?;
         self.make_head_room(world, &name)?;
 
