@@ -212,6 +212,7 @@ class Pool(Mapping[str, Frame]):
         append: bool = False,
         expect_version: int | None = None,
         note: str | None = None,
+        checksum: bool = False,
         timeout: float | None = None,
         format: str | None = None,
         schema: _HasSchema | Mapping[str, Any] | str | None = None,

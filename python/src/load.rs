@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use cenote::{Error, FrameWriter, IfExists, SourceFile};
 use cenote_load::{
-    CsvOptions, InputFile, Kind, LoadError, Meter, Options, Source, parse_schema, suggested_name,
+    Checksums, CsvOptions, InputFile, Kind, LoadError, Meter, Options, Source, parse_schema,
+    suggested_name,
 };
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -29,6 +30,7 @@ struct Load {
     if_exists: IfExists,
     expect_version: Option<u64>,
     note: Option<String>,
+    checksum: bool,
     wait: Duration,
     options: Options,
 }
@@ -125,7 +127,9 @@ impl Load {
         let source = Source::begin(&self.paths, &self.options, meter)?;
         let paths = self.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
         let files: Vec<SourceFile> = source.files().iter().map(source_file).collect();
-        let writer = source.load(|schema, batches| {
+        let checksums = self.checksum.then(|| Checksums::begin(source.files(), meter));
+        let checksums = checksums.transpose()?;
+        let mut writer = source.load(|schema, batches| {
             let writer = pool.writer(&self.name, schema, self.if_exists)?;
             let mut writer = writer.source(paths.join(", ")).wait(self.wait);
             if let Some(version) = self.expect_version {
@@ -137,6 +141,11 @@ impl Load {
             writer.write_stream(batches)?;
             Ok::<_, Fault>(writer)
         })?;
+        if let Some(checksums) = checksums {
+            for (file, checksum) in writer.made().files.iter_mut().zip(checksums.finish()?) {
+                file.checksum = Some(checksum);
+            }
+        }
         if meter.is_cancelled() {
             return Err(LoadError::Cancelled.into());
         }
@@ -220,7 +229,8 @@ impl Pool {
     /// or `"cusip:utf8,at:timestamp[ns, UTC]"`. `columns`: only these, in this order.
     /// `evolve`: files may lack columns, and those of Parquet and Arrow have narrower types.
     /// `progress`: called up to 100 times a second with bytes done, bytes of all files, and
-    /// rows. `replace`, `append`, `expect_version`, `note`, `timeout`: as for `put`.
+    /// rows. `replace`, `append`, `expect_version`, `note`, `timeout`: as for `put`. `checksum`:
+    /// `log()` has XXH3 (64 bits) of each file, which is read once more, beside the load.
     ///
     /// CSV, with the names that `cenote put` has: `delimiter` (found, unless said), `header`,
     /// `null_values` (beside the empty field), `quote` (None: quotes are text), `escape`,
@@ -235,7 +245,7 @@ impl Pool {
     /// Raises: OSError (FileNotFoundError, …), ArgumentError (a ValueError that says which file,
     /// line and column), and what `put` raises.
     #[pyo3(signature = (paths, name=None, *, replace=false, append=false, expect_version=None,
-        note=None, timeout=None, format=None, schema=None, columns=None, evolve=false, hive=true,
+        note=None, checksum=false, timeout=None, format=None, schema=None, columns=None, evolve=false, hive=true,
         delimiter=None, header=true, null_values=None, quote=Some('"'), escape=None, comment=None,
         skip_lines=0, encoding=None, decimal='.', thousands=None, true_values=None,
         false_values=None, date_format=None, zone=None, pad_ragged=false, rename_duplicates=false,
@@ -251,6 +261,7 @@ impl Pool {
         append: bool,
         expect_version: Option<u64>,
         note: Option<String>,
+        checksum: bool,
         timeout: Option<f64>,
         format: Option<&str>,
         schema: Option<&Bound<'_, PyAny>>,
@@ -312,7 +323,7 @@ impl Pool {
             ..Options::default()
         };
         options.check_dialect().map_err(|error| argument(py, &error.to_string()))?;
-        let load = Load { paths, name, if_exists, expect_version, note, wait, options };
+        let load = Load { paths, name, if_exists, expect_version, note, checksum, wait, options };
         load.run(py, self.inner(), progress)
     }
 }

@@ -71,6 +71,11 @@ def test_csv_of_any_dialect(pool: cenote.Pool, tmp_path: Path) -> None:
     (file,) = made["files"]
     assert (made["note"], file["path"]) == ("from Bonn", str(tmp_path / "de.csv"))
     assert (file["bytes"], file["modified_ns"] > 0) == (len(text) + 1, True)
+    assert file["checksum"] is None
+    (tmp_path / "abc.csv").write_text("abc")
+    pool.load(tmp_path / "abc.csv", checksum=True)
+    (file,) = pool.log("abc")[0]["files"]
+    assert file["checksum"] == 0x78AF5F94892F3950
     (tmp_path / "z.csv").write_text('at,q\n2024-01-02 09:30:00,"a\n')
     pool.load(tmp_path / "z.csv", quote=None, zone="America/New_York", expect_version=0)
     at = pool["z"].to_arrow()

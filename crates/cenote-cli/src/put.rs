@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cenote::{Error, IfExists, Pool, Refusal, SourceFile};
-use cenote_load::{InputFile, Kind, Options, Source};
+use cenote_load::{Checksums, InputFile, Kind, Options, Source};
 use cenote_pool::message::check_name;
 use cenote_region::quantity::ByteSize;
 use clap::Args;
@@ -62,6 +62,9 @@ pub(crate) struct Put {
     /// A word on this version, for `cenote log`
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
+    /// Note a checksum (XXH3) of each file, for `cenote log --json`: they are read once more
+    #[arg(long)]
+    checksum: bool,
     /// What the files hold: csv, parquet, json or arrow [default: what they look like]
     #[arg(long = "format", value_name = "FORMAT")]
     kind: Option<Kind>,
@@ -155,8 +158,10 @@ impl Put {
         let source_bytes = source.bytes_total();
         let (num_files, num_skipped) = (source.files().len(), source.num_skipped());
         let files: Vec<SourceFile> = source.files().iter().map(source_file).collect();
+        let checksums = self.checksum.then(|| Checksums::begin(source.files(), watch.meter()));
+        let checksums = checksums.transpose().map_err(|error| Failure::of(&error))?;
         // Called again where a late value asks for a wider type; the first writer is gone then.
-        let (writer, num_columns) = source.load(|schema, batches| {
+        let (mut writer, num_columns) = source.load(|schema, batches| {
             let num_columns = schema.fields().len();
             let writer = pool.writer(&name, schema, if_exists).map_err(failed)?;
             let writer = writer.source(name::of_source(&self.paths));
@@ -170,6 +175,12 @@ impl Put {
             writer.write_stream(batches).map_err(failed)?;
             Ok::<_, Failure>((writer, num_columns))
         })?;
+        if let Some(checksums) = checksums {
+            let checksums = checksums.finish().map_err(|error| Failure::of(&error))?;
+            for (file, checksum) in writer.made().files.iter_mut().zip(checksums) {
+                file.checksum = Some(checksum);
+            }
+        }
         let (num_rows, nbytes) = (writer.num_rows(), writer.nbytes());
         // From here on the frame is either there or not; Ctrl-C would not say which.
         watch.check()?;

@@ -59,6 +59,7 @@
 //! too; CSV cannot tell it from an empty string. [`Options::schema`] overrides any column.
 
 mod batches;
+mod checksum;
 mod csv;
 mod discover;
 mod error;
@@ -80,6 +81,7 @@ mod source;
 mod storage;
 
 pub use batches::Batches;
+pub use checksum::Checksums;
 pub use csv::{MAX_COLUMNS, MAX_PART_BYTES, MAX_RECORD_BYTES};
 pub use discover::{MAX_DEPTH, MAX_FILES};
 pub use error::{LoadError, ParquetFault};

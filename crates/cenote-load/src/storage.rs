@@ -123,7 +123,7 @@ impl InputFile {
     }
 
     /// The bytes as they are stored, of a member as the archive gives them.
-    fn with_stored<T>(
+    pub(crate) fn with_stored<T>(
         &self,
         meter: Option<&Meter>,
         offset: u64,

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use cenote_load::{Kind, LoadError, Meter, Options, Source, Stage, Wrap};
+use cenote_load::{Checksums, Kind, LoadError, Meter, Options, Source, Stage, Wrap};
 use flate2::{Compression, write::GzEncoder};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
@@ -67,6 +67,25 @@ fn an_archive_is_read_like_a_folder() {
     let renamed = folder.path().join("prices");
     fs::rename(&path, &renamed).unwrap();
     assert_eq!(shown(&load_one(&renamed).unwrap()), "x\n1\n2\n");
+}
+
+/// Of the bytes as stored: of a compressed file, the compressed ones.
+#[test]
+fn checksums_of_files_are_those_of_their_bytes() {
+    let folder = folder(&[("a.csv", b"x\n1\n"), ("b.csv.gz", &gzip(b"x\n2\n"))]);
+    zip(&folder.path().join("c.zip"), &[("d.csv", b"x\n3\n")]);
+    let meter = Meter::new();
+    let paths = [folder.path().to_path_buf()];
+    let source = Source::begin(&paths, &Options::default(), &meter).unwrap();
+    let found = Checksums::begin(source.files(), &meter).unwrap().finish().unwrap();
+    let wanted = [&b"x\n1\n"[..], &gzip(b"x\n2\n"), b"x\n3\n"].map(cenote_region::copy::hash);
+    assert_eq!(found, wanted);
+    fs::write(folder.path().join("a.csv"), "x\n1\n2\n").unwrap();
+    let error = Checksums::begin(source.files(), &meter).unwrap().finish().unwrap_err();
+    assert!(matches!(error, LoadError::Changed { .. }), "{error}");
+    meter.cancel();
+    let error = Checksums::begin(&source.files()[1..], &meter).unwrap().finish().unwrap_err();
+    assert!(matches!(error, LoadError::Cancelled), "{error}");
 }
 
 #[test]
