@@ -48,7 +48,7 @@ fn what_is_exported_is_imported_the_same() {
 fn living(scratch: &Scratch, name: &str) -> (serde_json::Value, Vec<serde_json::Value>) {
     let mut log = scratch.json(&["log", name]);
     let versions = log["versions"].as_array_mut().unwrap();
-    versions.retain(|version| version["state"] != "gone");
+    versions.retain(|version| version["state"] != "Gone");
     let versions = std::mem::take(versions);
     (log["keep"].clone(), versions)
 }
