@@ -24,6 +24,12 @@ fn says_what_and_where_and_leaves_no_trace() {
     scratch.fails(&["put", "latin.csv"], 1, &["latin.csv", "line 3", "field 2", "not UTF-8"]);
     scratch.write("ragged.csv", "a,b\n1,2\n3\n");
     scratch.fails(&["put", "ragged.csv"], 1, &["ragged.csv", "line 3", "1 field where"]);
+    scratch.write("huge.csv", "a\n1.5\n1e400\n");
+    scratch.fails(&["put", "huge.csv"], 1, &["huge.csv", "line 3", "`a`", "`1e400`", "Float64"]);
+    scratch.write("twice.jsonl", "{\"a\":1}\n{\"a\":1,\"a\":2}\n");
+    scratch.fails(&["put", "twice.jsonl"], 1, &["twice.jsonl", "line 2", "`a`", "twice"]);
+    scratch.write("script.py", "import os, sys\nprint(1, 2)\n");
+    scratch.fails(&["put", "script.py"], 1, &["script.py", ".csv", ".parquet", "--format csv"]);
     scratch.write("empty.csv", "");
     scratch.fails(&["put", "empty.csv"], 1, &["empty.csv", "empty"]);
     scratch.fails(&["put", "nowhere"], 1, &["nowhere"]);

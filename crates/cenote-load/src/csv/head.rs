@@ -6,9 +6,9 @@ use arrow_schema::DataType;
 use encoding_rs::Encoding;
 
 use super::block::Cutter;
-use super::decode::{Fault, FaultKind, explain};
 use super::dialect::Dialect;
 use super::encoding::with_utf8;
+use super::fault::{Fault, FaultKind, explain};
 use super::look::{Look, Origin};
 use super::plan::Inner;
 use super::records::{Fields, record, skip};

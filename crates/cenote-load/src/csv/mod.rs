@@ -19,6 +19,7 @@ mod declared;
 mod decode;
 mod dialect;
 mod encoding;
+mod fault;
 mod head;
 mod index;
 mod infer;

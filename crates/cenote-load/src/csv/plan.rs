@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::chain::Chain;
-use super::decode::{Fault, FaultKind, explain, line_at};
 use super::dialect::{Dialect, sniff};
+use super::fault::{Fault, FaultKind, explain, line_at};
 use super::head::{self, Head};
 use super::infer::Seen;
 use super::look::{Look, Turn};
