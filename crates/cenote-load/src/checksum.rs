@@ -5,7 +5,7 @@
 //! in order. So a file is read once more, by a thread of its own beside the load, and only where
 //! that is asked for.
 
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::thread::JoinHandle;
 
 use xxhash_rust::xxh3::Xxh3;

@@ -3,7 +3,6 @@
 use std::io::Read;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::ArrowError;
 
 use super::block::{Cutter, guess, is_blank};
 use super::column::{Column, Misfit};
