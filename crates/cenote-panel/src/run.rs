@@ -4,6 +4,8 @@
 //! states of the windows are kept. So memory does not grow with the number of rows, and one
 //! row pushed a day later gives the same bits as all of them at once.
 
+mod reused;
+
 use rayon::prelude::*;
 
 use crate::op::Op;
@@ -13,6 +15,7 @@ use crate::tile::element;
 use crate::tile::ewm;
 use crate::tile::history::History;
 use crate::tile::window::State;
+use reused::{Reused, Taken};
 
 /// Symbols of a tile: its rows of some operators fit a core's cache.
 const TILE_SYMBOLS: usize = 256;
@@ -31,7 +34,12 @@ pub struct Engine {
     tiles: Vec<Tile>,
     rows: Vec<Vec<f64>>,
     result: Vec<f64>,
+    tile_scratch: Reused<TileScratch>,
+    row_scratch: Reused<RowScratch>,
 }
+
+/// Slots of a thread's own.
+type TileScratch = Vec<Vec<f64>>;
 
 /// Some symbols.
 #[derive(Debug)]
@@ -86,7 +94,9 @@ impl Engine {
         let tiles = starts.map(tile).collect();
         let rows = vec![vec![f64::NAN; block_rows * symbols]; plan.row_slots];
         let result = vec![f64::NAN; block_rows * symbols];
-        Engine { plan, symbols, block_rows, next: first, tiles, rows, result }
+        let (tile_scratch, row_scratch) = (Reused::default(), Reused::default());
+        let next = first;
+        Engine { plan, symbols, block_rows, next, tiles, rows, result, tile_scratch, row_scratch }
     }
 
     /// The plan.
@@ -147,14 +157,18 @@ impl Engine {
                     let (symbols, first) = (self.symbols, self.next);
                     let block = Block { fields, symbols, rows: &self.rows, count, first };
                     let slots = self.plan.scratch_slots;
-                    let new = || vec![Vec::new(); slots];
-                    let run = |scratch: &mut Vec<Vec<f64>>, tile: &mut Tile| {
+                    let scratch = || {
+                        let mut scratch = self.tile_scratch.take();
+                        scratch.resize(slots, Vec::new());
+                        scratch
+                    };
+                    let run = |scratch: &mut Taken<'_, TileScratch>, tile: &mut Tile| {
                         tile.run(steps, block, scratch);
                     };
                     if parallel {
-                        self.tiles.par_iter_mut().for_each_init(new, run);
+                        self.tiles.par_iter_mut().for_each_init(scratch, run);
                     } else {
-                        let mut scratch = new();
+                        let mut scratch = scratch();
                         self.tiles.iter_mut().for_each(|tile| run(&mut scratch, tile));
                     }
                 }
@@ -163,7 +177,8 @@ impl Engine {
                         let mut out = std::mem::take(&mut self.rows[step.out as usize]);
                         let (symbols, first) = (self.symbols, self.next);
                         let block = Block { fields, symbols, rows: &self.rows, count, first };
-                        row_step(step, block, &self.tiles, &mut out, parallel);
+                        let scratch = || self.row_scratch.take();
+                        row_step(step, block, &self.tiles, &mut out, parallel, scratch);
                         self.rows[step.out as usize] = out;
                     }
                 }
@@ -174,11 +189,14 @@ impl Engine {
             let block = Block { fields, symbols, rows: &self.rows, count, first };
             let result = &mut self.result[..count * symbols];
             for (row, out) in result.chunks_mut(symbols.max(1)).enumerate() {
-                whole_row(place, row, block, &self.tiles, out);
-                for value in out {
-                    // One NaN for all: its sign and bits would depend on the machine.
-                    *value = if value.is_nan() { f64::NAN } else { *value };
+                if let Place::Constant(value) = place {
+                    out.fill(canonical(value));
                 }
+                parts(place, row, block, &self.tiles, |at, part| {
+                    for (out, &value) in out[at..].iter_mut().zip(part) {
+                        *out = canonical(value);
+                    }
+                });
             }
             sink(output, self.next, result);
         }
@@ -186,51 +204,93 @@ impl Engine {
     }
 }
 
-/// Copies row `row` of a place, all symbols.
-fn whole_row(place: Place, row: usize, block: Block<'_>, tiles: &[Tile], out: &mut [f64]) {
+/// Row `row` of a place, all symbols, in parts: each with the first symbol's place. A number
+/// has none.
+fn parts<'a>(
+    place: Place,
+    row: usize,
+    block: Block<'a>,
+    tiles: &'a [Tile],
+    mut part: impl FnMut(usize, &'a [f64]),
+) {
     let range = row * block.symbols..(row + 1) * block.symbols;
     match place {
-        Place::Field(field) => out.copy_from_slice(&block.fields[field as usize][range]),
-        Place::Row(slot) => out.copy_from_slice(&block.rows[slot as usize][range]),
-        Place::Constant(value) => out.fill(value),
+        Place::Field(field) => part(0, &block.fields[field as usize][range]),
+        Place::Row(slot) => part(0, &block.rows[slot as usize][range]),
         Place::Tile(slot) => {
             for tile in tiles {
-                let from = &tile.slots[slot as usize][row * tile.width..(row + 1) * tile.width];
-                out[tile.from..tile.from + tile.width].copy_from_slice(from);
+                let own = row * tile.width..(row + 1) * tile.width;
+                part(tile.from, &tile.slots[slot as usize][own]);
             }
         }
-        Place::Scratch(_) => out.fill(f64::NAN),
+        Place::Constant(_) | Place::Scratch(_) => {}
     }
 }
 
+/// Row `row` of a place, all symbols: where it stands, or put together in `room`.
+fn whole_row<'a>(
+    place: Place,
+    row: usize,
+    block: Block<'a>,
+    tiles: &'a [Tile],
+    room: &'a mut Vec<f64>,
+) -> &'a [f64] {
+    let mut whole = None;
+    room.resize(block.symbols, f64::NAN);
+    if let Place::Constant(value) = place {
+        room.fill(value);
+    }
+    parts(place, row, block, tiles, |at, part| {
+        if part.len() == room.len() {
+            whole = Some(part);
+        } else {
+            room[at..at + part.len()].copy_from_slice(part);
+        }
+    });
+    whole.unwrap_or(room)
+}
+
 /// Memory of a row phase's thread.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct RowScratch {
     inputs: [Vec<f64>; 2],
     row: Scratch,
 }
 
-fn row_step(step: &RowStep, block: Block<'_>, tiles: &[Tile], out: &mut [f64], parallel: bool) {
-    let run = |scratch: &mut RowScratch, (row, out): (usize, &mut [f64])| {
-        for (input, &place) in scratch.inputs.iter_mut().zip(&step.inputs) {
-            input.resize(block.symbols, f64::NAN);
-            whole_row(place, row, block, tiles, input);
-        }
-        let [x, groups] = &scratch.inputs;
+fn row_step<'a>(
+    step: &RowStep,
+    block: Block<'_>,
+    tiles: &[Tile],
+    out: &mut [f64],
+    parallel: bool,
+    scratch: impl Fn() -> Taken<'a, RowScratch> + Send + Sync,
+) {
+    let run = |scratch: &mut Taken<'_, RowScratch>, (row, out): (usize, &mut [f64])| {
+        let RowScratch { inputs: [x, groups], row: sorted } = &mut **scratch;
+        let input = |at: usize| step.inputs.get(at).copied().unwrap_or(Place::Constant(f64::NAN));
+        let x = whole_row(input(0), row, block, tiles, x);
         match step.op {
-            Op::Row(op) => row::apply(op, x, out, &mut scratch.row),
-            Op::Group(op) => row::apply_group(op, x, groups, out, &mut scratch.row),
+            Op::Row(op) => row::apply(op, x, out, sorted),
+            Op::Group(op) => {
+                let groups = whole_row(input(1), row, block, tiles, groups);
+                row::apply_group(op, x, groups, out, sorted);
+            }
             _ => out.fill(f64::NAN),
         }
     };
     let out = &mut out[..block.count * block.symbols];
     if parallel {
         let rows = out.par_chunks_mut(block.symbols.max(1)).enumerate();
-        rows.for_each_init(RowScratch::default, run);
+        rows.for_each_init(scratch, run);
     } else {
-        let mut scratch = RowScratch::default();
+        let mut scratch = scratch();
         out.chunks_mut(block.symbols.max(1)).enumerate().for_each(|row| run(&mut scratch, row));
     }
+}
+
+/// One NaN for all: its sign and bits would depend on the machine.
+fn canonical(value: f64) -> f64 {
+    if value.is_nan() { f64::NAN } else { value }
 }
 
 impl Tile {

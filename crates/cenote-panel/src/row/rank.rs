@@ -28,6 +28,17 @@ pub(super) struct Sorter {
     items: Vec<u64>,
     other: Vec<u64>,
     keys: Vec<u64>,
+    counts: Counts,
+}
+
+/// Of the two digits of a step.
+#[derive(Debug)]
+struct Counts(Box<[[u32; BUCKETS]; 2]>);
+
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts(Box::new([[0; BUCKETS]; 2]))
+    }
 }
 
 /// An integer in the order of the double; both zeros are one.
@@ -118,36 +129,40 @@ impl Sorter {
         }
         self.items.resize(x.len(), 0);
         self.other.resize(x.len(), 0);
-        for ((place, item), &x) in (0..).zip(&mut self.other).zip(x) {
+        let (items, other) = (&mut self.items[..], &mut self.other[..]);
+        for ((place, item), &x) in (0..).zip(&mut *other).zip(x) {
             let step = ((x - least) * scale + WHOLE).to_bits() & mask;
             *item = step << 32 | place;
         }
-        let lower_of = |item: u64| low(item >> 32) as usize & ((1 << digit) - 1) & (BUCKETS - 1);
+        let buckets = 1usize << digit;
+        let lower_of = |item: u64| low(item >> 32) as usize & (buckets - 1) & (BUCKETS - 1);
         let upper_of = |item: u64| low(item >> (32 + digit)) as usize & (BUCKETS - 1);
-        let mut counts = [[0u32; BUCKETS]; 2];
+        let [lower, upper] = &mut *self.counts.0;
+        lower[..buckets].fill(0);
+        upper[..buckets].fill(0);
         let mut n = 0;
-        for (&item, x) in self.other.iter().zip(x) {
-            self.items[n] = item;
+        for (&item, x) in other.iter().zip(x) {
+            items[n] = item;
             let is_there = !x.is_nan();
             n += usize::from(is_there);
-            counts[0][lower_of(item)] += u32::from(is_there);
-            counts[1][upper_of(item)] += u32::from(is_there);
+            lower[lower_of(item)] += u32::from(is_there);
+            upper[upper_of(item)] += u32::from(is_there);
+        }
+        let (items, other) = (&mut items[..n], &mut other[..n]);
+        starts(&mut lower[..buckets]);
+        starts(&mut upper[..buckets]);
+        for &item in &*items {
+            let at = &mut lower[lower_of(item)];
+            other[*at as usize] = item;
+            *at += 1;
+        }
+        for &item in &*other {
+            let at = &mut upper[upper_of(item)];
+            items[*at as usize] = item;
+            *at += 1;
         }
         self.items.truncate(n);
         self.other.truncate(n);
-        let [lower, upper] = &mut counts;
-        starts(&mut lower[..1 << digit]);
-        starts(&mut upper[..1 << digit]);
-        for &item in &self.items {
-            let at = &mut lower[lower_of(item)];
-            self.other[*at as usize] = item;
-            *at += 1;
-        }
-        for &item in &self.other {
-            let at = &mut upper[upper_of(item)];
-            self.items[*at as usize] = item;
-            *at += 1;
-        }
         true
     }
 }
