@@ -61,12 +61,15 @@ class CenoteFactors(FactorEngine):
 
     def work(self, job: str) -> Callable[[], Any]:
         factors = self.factors_of(job)
-        reader = self._arrow.RecordBatchReader
+        open_stream = self._arrow.RecordBatchReader.from_stream
 
         def run() -> Any:
-            for _ in reader.from_stream(factors):
-                pass
-            return factors
+            reader = open_stream(factors)
+            try:
+                while True:
+                    reader.read_next_batch()  # and drops it before the next one is made
+            except StopIteration:
+                return factors
 
         return run
 
