@@ -19,8 +19,11 @@ use reused::{Reused, Taken};
 
 /// Symbols of a tile: its rows of some operators fit a core's cache.
 const TILE_SYMBOLS: usize = 256;
-/// Rows of a block.
+/// Rows of a block, and fewest where one with many nodes would take much memory.
 const BLOCK_ROWS: usize = 32;
+const BLOCK_ROWS_LEAST: usize = 8;
+/// Bytes of the rows of a block, about.
+const BLOCK_BYTES: usize = 48 << 20;
 /// Fewer cells are not worth waking other threads for.
 const PARALLEL_CELLS: usize = 8_192;
 
@@ -75,7 +78,10 @@ impl Engine {
     /// wherever a run begins.
     #[must_use]
     pub fn new(plan: Plan, symbols: usize, first: u64) -> Engine {
-        Engine::with_blocks(plan, symbols, first, BLOCK_ROWS, TILE_SYMBOLS)
+        let slots = plan.tile_slots + plan.row_slots + plan.histories.len();
+        let rows = BLOCK_BYTES / (8 * slots * symbols).max(1);
+        let rows = rows.clamp(BLOCK_ROWS_LEAST, BLOCK_ROWS);
+        Engine::with_blocks(plan, symbols, first, rows, TILE_SYMBOLS)
     }
 
     /// The same with other sizes of blocks and tiles; the results do not depend on them.

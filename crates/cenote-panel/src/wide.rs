@@ -1,8 +1,8 @@
 //! The one place where wide vector instructions are chosen, at run time.
 //!
 //! A kernel is a plain loop in a closure; [`wide`] is compiled once for every x86-64 machine
-//! and once with AVX2, and the closure with it. Rust never fuses a multiplication with an
-//! addition by itself, so both versions give the same bits.
+//! and once with AVX2 and FMA, and the closure with it. Rust never fuses a multiplication with
+//! an addition by itself, so both versions give the same bits.
 
 use multiversion::multiversion;
 
@@ -17,10 +17,23 @@ pub(crate) fn wide<R, F: FnOnce() -> R>(kernel: F) -> R {
     widest(kernel)
 }
 
-#[multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"), dispatcher = "direct")]
+#[multiversion(targets("x86_64+avx2+fma+bmi1+bmi2+lzcnt+popcnt"), dispatcher = "direct")]
 #[inline]
 fn widest<R, F: FnOnce() -> R>(kernel: F) -> R {
     kernel()
+}
+
+/// Whether [`wide`] has an instruction for a multiplication and an addition with one rounding.
+/// `f64::mul_add` is slow where it has not.
+pub(crate) fn fuses() -> bool {
+    #[cfg(test)]
+    if NARROW.get() {
+        return false;
+    }
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 #[cfg(test)]

@@ -150,6 +150,12 @@ fn parts_mut<const C: usize>(mut all: &mut [f64], width: usize) -> [&mut [f64]; 
 /// Symbols that are taken at once: their numbers are in registers, and no slice is in the way
 /// of another.
 const LANES: usize = 8;
+/// The same where more numbers are kept than there are registers for so many.
+const FEW: usize = 4;
+
+const fn lanes(parts: usize) -> usize {
+    if parts > 5 { FEW } else { LANES }
+}
 
 // Loops, not `array::map` and `array::from_fn`: those are calls that copy large arrays.
 #[inline(always)]
@@ -192,9 +198,14 @@ fn run<const N: usize, const C: usize, F: Fold<N, C>>(
     at: f64,
     out: &mut [f64],
 ) {
-    let whole = out.len() / LANES * LANES;
-    for from in (0..whole).step_by(LANES) {
-        run_lanes::<LANES, N, C, F>(fold, x, anchor, &mut beginning, ends, at, out, from);
+    let lanes = lanes(C);
+    let whole = out.len() / lanes * lanes;
+    for from in (0..whole).step_by(lanes) {
+        if lanes == LANES {
+            run_lanes::<LANES, N, C, F>(fold, x, anchor, &mut beginning, ends, at, out, from);
+        } else {
+            run_lanes::<FEW, N, C, F>(fold, x, anchor, &mut beginning, ends, at, out, from);
+        }
     }
     for from in whole..out.len() {
         run_lanes::<1, N, C, F>(fold, x, anchor, &mut beginning, ends, at, out, from);
@@ -266,9 +277,14 @@ fn run_back<const N: usize, const C: usize, F: Fold<N, C>>(
     at: f64,
 ) {
     let width = x[0].len();
-    let whole = width / LANES * LANES;
-    for from in (0..whole).step_by(LANES) {
-        back_lanes::<LANES, N, C, F>(fold, x, anchor, &mut own, newer, at, from);
+    let lanes = lanes(C);
+    let whole = width / lanes * lanes;
+    for from in (0..whole).step_by(lanes) {
+        if lanes == LANES {
+            back_lanes::<LANES, N, C, F>(fold, x, anchor, &mut own, newer, at, from);
+        } else {
+            back_lanes::<FEW, N, C, F>(fold, x, anchor, &mut own, newer, at, from);
+        }
     }
     for from in whole..width {
         back_lanes::<1, N, C, F>(fold, x, anchor, &mut own, newer, at, from);

@@ -11,10 +11,13 @@
 //!
 //! [`fold`]: super::fold
 
+use std::marker::PhantomData;
+
 use super::super::history::History;
 use super::fold::{Fold, TwoStack};
 use crate::op::Window2;
-use crate::twice::Twice;
+use crate::twice::{Fused, Halves, Product, Twice};
+use crate::wide::fuses;
 
 /// Inputs: the first rank and how many have one, the second and likewise.
 type Ranks = [f64; 4];
@@ -38,17 +41,31 @@ pub(super) fn of(
     ordinal: u64,
     out: &mut [f64],
 ) {
-    let n = stack.rows_f64();
+    if fuses() {
+        with::<Fused>(op, stack, inputs, ordinal, out);
+    } else {
+        with::<Halves>(op, stack, inputs, ordinal, out);
+    }
+}
+
+fn with<P: Product>(
+    op: Window2,
+    stack: &mut TwoStack,
+    inputs: [&History; 4],
+    ordinal: u64,
+    out: &mut [f64],
+) {
+    let (n, product) = (stack.rows_f64(), PhantomData::<P>);
     match op {
-        Window2::Cov => stack.step(&Cov { n }, inputs, ordinal, out),
-        _ => stack.step(&Corr { n }, inputs, ordinal, out),
+        Window2::Cov => stack.step(&Cov { n, product }, inputs, ordinal, out),
+        _ => stack.step(&Corr { n, product }, inputs, ordinal, out),
     }
 }
 
 /// Twice the place behind a rank among `n`, in units of a row of `of`: the whole number itself
 /// where both are the same.
 #[inline(always)]
-fn place(rank: f64, n: f64, of: f64) -> Twice {
+fn place<P: Product>(rank: f64, n: f64, of: f64) -> Twice<P> {
     // What the product of rank and count is but for its rounding.
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 × 2 ^ 52
     let place = (rank * n * 2.0 + SHIFT) - SHIFT;
@@ -57,10 +74,10 @@ fn place(rank: f64, n: f64, of: f64) -> Twice {
 }
 
 #[inline(always)]
-fn add<const C: usize>(a: [f64; C], b: [f64; C]) -> [f64; C] {
+fn add<const C: usize, P: Product>(a: [f64; C], b: [f64; C]) -> [f64; C] {
     let mut sums = [0.0; C];
     for c in (0..C).step_by(2) {
-        let sum = Twice::new(a[c], a[c + 1]).plus(Twice::new(b[c], b[c + 1]));
+        let sum = Twice::<P>::new(a[c], a[c + 1]).plus(Twice::new(b[c], b[c + 1]));
         (sums[c], sums[c + 1]) = (sum.high, sum.low);
     }
     sums
@@ -68,9 +85,9 @@ fn add<const C: usize>(a: [f64; C], b: [f64; C]) -> [f64; C] {
 
 /// n × products − product, or 0 where that is all rounding.
 #[inline(always)]
-fn moment(n: f64, products: Twice, product: Twice) -> Twice {
+fn moment<P: Product>(n: f64, products: Twice<P>, product: Twice<P>) -> Twice<P> {
     const ROUNDING: f64 = 1e-27;
-    let found = products * Twice::from(n) - product;
+    let found = products.times(n) - product;
     let is_rounding = found.high.abs() <= ROUNDING * product.high;
     Twice::new(
         if is_rounding { 0.0 } else { found.high },
@@ -79,50 +96,52 @@ fn moment(n: f64, products: Twice, product: Twice) -> Twice {
 }
 
 /// Σx, Σy, Σxy.
-struct Cov {
+struct Cov<P> {
     n: f64,
+    product: PhantomData<P>,
 }
 
-impl Fold<4, COV> for Cov {
+impl<P: Product> Fold<4, COV> for Cov<P> {
     #[inline(always)]
     fn lift(&self, [r, n, q, m]: Ranks, [_, n0, _, m0]: Ranks, _: f64) -> [f64; COV] {
-        let (x, y) = (place(r, n, n0), place(q, m, m0));
+        let (x, y) = (place::<P>(r, n, n0), place(q, m, m0));
         let xy = x * y;
         [x.high, x.low, y.high, y.low, xy.high, xy.low]
     }
     #[inline(always)]
     fn join(&self, a: [f64; COV], b: [f64; COV]) -> [f64; COV] {
-        add(a, b)
+        add::<_, P>(a, b)
     }
     #[inline(always)]
     fn finish(&self, sums: [f64; COV], _: Ranks, [_, n0, _, m0]: Ranks, _: f64) -> f64 {
         let [x, x1, y, y1, xy, xy1] = sums;
-        let (x, y, xy) = (Twice::new(x, x1), Twice::new(y, y1), Twice::new(xy, xy1));
+        let (x, y, xy) = (Twice::<P>::new(x, x1), Twice::new(y, y1), Twice::new(xy, xy1));
         let xy = moment(self.n, xy, x * y);
-        xy.by(4.0 * (n0 * m0) * self.n * (self.n - 1.0))
+        xy.ratio(Twice::new(4.0 * (n0 * m0) * self.n * (self.n - 1.0), 0.0))
     }
 }
 
 /// As [`Cov`], and Σx², Σy².
-struct Corr {
+struct Corr<P> {
     n: f64,
+    product: PhantomData<P>,
 }
 
-impl Fold<4, CORR> for Corr {
+impl<P: Product> Fold<4, CORR> for Corr<P> {
     #[inline(always)]
     fn lift(&self, [r, n, q, m]: Ranks, [_, n0, _, m0]: Ranks, _: f64) -> [f64; CORR] {
-        let (x, y) = (place(r, n, n0), place(q, m, m0));
+        let (x, y) = (place::<P>(r, n, n0), place(q, m, m0));
         let (xy, xx, yy) = (x * y, x * x, y * y);
         [x.high, x.low, y.high, y.low, xy.high, xy.low, xx.high, xx.low, yy.high, yy.low]
     }
     #[inline(always)]
     fn join(&self, a: [f64; CORR], b: [f64; CORR]) -> [f64; CORR] {
-        add(a, b)
+        add::<_, P>(a, b)
     }
     #[inline(always)]
     fn finish(&self, sums: [f64; CORR], _: Ranks, _: Ranks, _: f64) -> f64 {
         let [x, x1, y, y1, xy, xy1, xx, xx1, yy, yy1] = sums;
-        let (x, y) = (Twice::new(x, x1), Twice::new(y, y1));
+        let (x, y) = (Twice::<P>::new(x, x1), Twice::new(y, y1));
         let xy = moment(self.n, Twice::new(xy, xy1), x * y);
         let xx = moment(self.n, Twice::new(xx, xx1), x * x);
         let yy = moment(self.n, Twice::new(yy, yy1), y * y);
