@@ -154,7 +154,8 @@ mod tests {
         assert_eq!((large - whole(18_014_398_509_481_984.0)).high, -1.0);
         let small = whole(1e16).plus(whole(1.0)) - whole(1e16);
         assert_eq!(small.high, 1.0);
-        assert_eq!((third - third).high, 0.0);
+        let same = third;
+        assert_eq!((third - same).high, 0.0);
     }
 
     #[test]
